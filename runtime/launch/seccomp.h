@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Seccomp: which system calls the payload may make
+ *
+ * The policy is syscalls.def; the programs are compiled from it at build time
+ * (tools/gen-seccomp.c, with libseccomp) so that a run loads bytes and computes
+ * nothing.  A denied call is answered by the supervisor (SECCOMP_RET_USER_NOTIF)
+ * with the errno of its row, so every denial can be recorded; where no listener
+ * can be had the same program answers the errno itself.
+ */
+#pragma once
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct mr_error;
+
+enum mr_seccomp_net {
+	MR_SECCOMP_NET_DENY,  /* connect, bind and sendto with an address go to the supervisor */
+	MR_SECCOMP_NET_ALLOW,
+};
+
+struct mr_seccomp_policy {
+	unsigned int level; /* 1..5 */
+	enum mr_seccomp_net net;
+	bool watch_opens; /* open-family calls go to the supervisor (level 5, --explain-denials) */
+};
+
+/* The compiled program of a policy; static storage. */
+const struct sock_fprog *mr_seccomp_program(const struct mr_seccomp_policy *policy);
+
+/* sha256 of the program's bytes, 64 hex digits plus NUL. */
+void mr_seccomp_hash(const struct sock_fprog *prog, char ret_hex[65]);
+
+/* In the payload-to-be, with no_new_privs set: install the program.  ret_listener gets the
+ * notification descriptor (close-on-exec).  Where another listener is already above us
+ * (EBUSY) or the kernel has none, a copy with every USER_NOTIF turned into
+ * ERRNO(EPERM) is installed, *ret_listener is -1 and the return value is 1.
+ * Async-signal-safe. */
+int mr_seccomp_load(const struct sock_fprog *prog, int *ret_listener, struct mr_error *err);
+
+/* What the supervisor does with a notification. */
+enum mr_seccomp_verdict {
+	MR_SECCOMP_DENY,     /* answer the row's errno and record a denial */
+	MR_SECCOMP_NET,	     /* look at the address: AF_INET and AF_INET6 are denied, others continue */
+	MR_SECCOMP_OPEN,     /* log the path, continue */
+	MR_SECCOMP_EXEC,     /* level 4 and up: the first one continues, later ones are denied */
+};
+struct mr_seccomp_rule {
+	const char *syscall; /* "mount"; "?" when unknown */
+	enum mr_seccomp_verdict verdict;
+	int errnum;	     /* for DENY */
+	const char *reason;  /* one line: why it is denied */
+	const char *set;     /* the set of syscalls.def it is in, e.g. "mount", "keyring" */
+	unsigned int allowed_up_to; /* highest level that allows it; 0: none does */
+};
+/* Rule for a notified call; never NULL. arch is seccomp_data.arch. */
+const struct mr_seccomp_rule *mr_seccomp_rule(const struct mr_seccomp_policy *policy, uint32_t arch,
+					      int nr);

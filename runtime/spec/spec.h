@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spec: what to run, as data
+ *
+ * struct mr_spec is the whole request.  Its scalar knobs come from fields.def
+ * (member `section_name`, e.g. limits_wall_ms); beside them stand the lists:
+ * program, environment, mounts, tolerated degradations.  A spec owns all its
+ * strings.  Nothing here touches the kernel: a path is text until launch.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_t;
+struct mr_error;
+
+#define MR_UNLIMITED UINT64_MAX
+#define MR_UNSET (UINT64_MAX - 1)
+
+/* Words of the ENUM_ types, in the order of their values. */
+enum mr_userns { MR_USERNS_AUTO, MR_USERNS_ALWAYS };
+#define MR_WORDS_userns "auto", "always"
+enum mr_net_mode { MR_NET_NONE, MR_NET_LOOPBACK, MR_NET_HOST };
+#define MR_WORDS_net "none", "loopback", "host"
+
+/* Where a value came from; a later one wins over an earlier one. */
+enum mr_origin {
+	MR_ORIGIN_DEFAULT,
+	MR_ORIGIN_ENVIRONMENT, /* SANDBOX_ENV_PRESETS */
+	MR_ORIGIN_PRESET,      /* --preset, or "preset" in a spec document */
+	MR_ORIGIN_SPEC,	       /* the --spec document itself */
+	MR_ORIGIN_SET,	       /* --set */
+	MR_ORIGIN_FLAG,	       /* a flag of its own */
+};
+
+enum mr_field_type {
+	MR_FIELD_SIZE,
+	MR_FIELD_COUNT,
+	MR_FIELD_MS,
+	MR_FIELD_MILLI,
+	MR_FIELD_BOOL,
+	MR_FIELD_ENUM,
+	MR_FIELD_STR,
+};
+
+enum mr_field_id {
+#define FIELD(section, name, ...) MR_FIELD_##section##_##name,
+#include "runtime/spec/fields.def"
+#undef FIELD
+	MR_FIELD_COUNT_,
+};
+
+/* One row of fields.def. */
+struct mr_field {
+	const char *section;
+	const char *name;
+	enum mr_field_type type;
+	uint64_t default_value; /* not for STR */
+	const char *default_str; /* STR only */
+	uint64_t min, max; /* STR: lengths */
+	bool may_be_unlimited;
+	const char *unit;
+	const char *preset_alias; /* NULL: none */
+	const char *const *words; /* ENUM: NULL-terminated */
+	const char *help;
+	size_t offset; /* into struct mr_spec */
+};
+
+enum mr_mount_kind { MR_MOUNT_RO, MR_MOUNT_RW, MR_MOUNT_TMPFS, MR_MOUNT_HIDE };
+
+struct mr_spec_mount {
+	enum mr_mount_kind kind;
+	char *source;	     /* host path; NULL for TMPFS and HIDE */
+	char *dest;	     /* absolute path inside */
+	uint64_t size_bytes; /* TMPFS: 0 = counted in limits.disk_bytes without a cap of its own */
+};
+
+/* A growing NULL-terminated array of owned strings. */
+struct mr_strv {
+	char **v;
+	size_t n;
+};
+
+struct mr_spec {
+#define MR_MEMBER_SIZE uint64_t
+#define MR_MEMBER_COUNT uint64_t
+#define MR_MEMBER_MS uint64_t
+#define MR_MEMBER_MILLI uint64_t
+#define MR_MEMBER_BOOL uint64_t
+#define MR_MEMBER_ENUM_userns uint64_t
+#define MR_MEMBER_ENUM_net uint64_t
+#define MR_MEMBER_STR char *
+#define FIELD(section, name, type, ...) MR_MEMBER_##type section##_##name;
+#include "runtime/spec/fields.def"
+#undef FIELD
+	uint8_t origin[MR_FIELD_COUNT_]; /* enum mr_origin of each knob */
+
+	struct mr_strv argv;	 /* program and arguments; for a snippet the arguments only */
+	char *snippet_path;	 /* host file to run, or NULL */
+	char *snippet_code;	 /* snippet text (not NUL-free: see size), or NULL */
+	size_t snippet_code_size;
+	char *lang;		 /* language of the snippet, or NULL: by shebang, then extension */
+
+	struct mr_strv env;	 /* K=V */
+	struct mr_strv env_pass; /* names taken from the caller's environment */
+	struct mr_spec_mount *mounts;
+	size_t n_mounts;
+	struct mr_strv best_effort; /* items that may go unenforced */
+	struct mr_strv unenforced;  /* preset variables accepted only through best_effort */
+	char *name;		 /* caller's label, returned in the result; or NULL */
+};
+
+/* Fill with defaults.  Never fails except for memory (which aborts). */
+void mr_spec_init(struct mr_spec *spec);
+void mr_spec_deinit(struct mr_spec *spec);
+/* Deep copy: `to` is initialised. */
+void mr_spec_copy(struct mr_spec *to, const struct mr_spec *from);
+
+/* The table of knobs: MR_FIELD_COUNT_ rows, indexed by enum mr_field_id. */
+const struct mr_field *mr_spec_fields(void);
+/* By "section.name"; NULL if there is none. */
+const struct mr_field *mr_spec_field_find(const char *key);
+/* Nearest known key for a hint, or NULL when nothing is near. */
+const char *mr_spec_field_suggest(const char *key);
+
+/* Value of a numeric knob. */
+uint64_t mr_spec_get(const struct mr_spec *spec, enum mr_field_id id);
+
+/* Set one knob from text.  bare_seconds: a bare number of an MS knob is seconds
+ * (flags, presets) instead of milliseconds (--set).  A value from a lower origin
+ * than the present one is checked and then ignored.
+ * Errors: MR_E_USAGE naming key, value and what is accepted. */
+int mr_spec_set_text(struct mr_spec *spec, enum mr_field_id id, const char *text,
+		     bool bare_seconds, enum mr_origin origin, struct mr_error *err);
+
+/* --set SECTION.KEY=VALUE */
+int mr_spec_set_assignment(struct mr_spec *spec, const char *assignment, struct mr_error *err);
+
+/* A document of schema "menace.spec/1" (object: schema, name, program|snippet, args, env,
+ * env_pass, mounts, limits{}, sandbox{}, net{}, output{}, preset, best_effort).
+ * source names the document in messages. */
+int mr_spec_parse_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
+		       struct mr_error *err);
+
+/* Canonical document: sorted keys, every knob, no white space; malloc'd. */
+char *mr_spec_print_canonical(const struct mr_spec *spec);
+/* Document for people (--dry-run): value, unit and origin of every knob; new reference. */
+struct json_t *mr_spec_to_json(const struct mr_spec *spec);
+/* sha256 of the canonical text as 64 hex digits plus NUL. */
+void mr_spec_hash(const struct mr_spec *spec, char ret_hex[65]);
+
+/* Preset variables (runtime.md 1.1 to 1.4, 1.7) from a JSON object or one-element list.
+ * Names that are known but not enforced by this version are refused unless
+ * best_effort of the spec lists them; unknown names are refused with a hint. */
+int mr_preset_apply_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
+			 enum mr_origin origin, struct mr_error *err);
+/* --preset ARG: a file, a built-in name, or JSON text. */
+int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, struct mr_error *err);
+
+/* Checks across knobs, after all sources: level 1 without unsafe, relative
+ * destinations, keep_changes without workspace, no program, and so on. */
+int mr_spec_validate(const struct mr_spec *spec, struct mr_error *err);
+/* Is degradation of this item tolerated? */
+bool mr_spec_tolerates(const struct mr_spec *spec, const char *item);
+
+/* Lists. All copy their arguments. */
+void mr_strv_add(struct mr_strv *strv, const char *s);
+void mr_strv_clear(struct mr_strv *strv);
+/* K=V; refuses an empty name, '=' in front and NUL. A later K replaces an earlier one. */
+int mr_spec_add_env(struct mr_spec *spec, const char *assignment, struct mr_error *err);
+/* "PATH[:DEST]" for RO and RW, "DEST[:SIZE]" for TMPFS, "PATH" for HIDE. */
+int mr_spec_add_mount(struct mr_spec *spec, enum mr_mount_kind kind, const char *arg,
+		      struct mr_error *err);
