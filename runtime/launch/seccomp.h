@@ -30,31 +30,53 @@ struct mr_seccomp_policy {
 /* The compiled program of a policy; static storage. */
 const struct sock_fprog *mr_seccomp_program(const struct mr_seccomp_policy *policy);
 
+/* What tools/gen-seccomp.c wrote: [level - 1][net][watch_opens]. */
+#define MR_SECCOMP_LEVELS 5
+extern const struct sock_fprog mr_seccomp_programs[MR_SECCOMP_LEVELS][2][2];
+
+/* No program is longer (checked at build time), so that one fits on a small stack. */
+#define MR_SECCOMP_LEN_MAX 512
+
+/* The low 16 bits of a USER_NOTIF return, unused by the kernel, are what the call gets where
+ * no listener can be had: an errno, or one of these. */
+enum {
+	MR_SECCOMP_ALONE_ALLOW = 0,	  /* NET, OPEN: only the record is lost */
+	MR_SECCOMP_ALONE_REFUSE = 0x0fff, /* EXEC: the policy cannot be enforced, loading fails */
+};
+
 /* sha256 of the program's bytes, 64 hex digits plus NUL. */
 void mr_seccomp_hash(const struct sock_fprog *prog, char ret_hex[65]);
 
 /* In the payload-to-be, with no_new_privs set: install the program.  ret_listener gets the
  * notification descriptor (close-on-exec).  Where another listener is already above us
- * (EBUSY) or the kernel has none, a copy with every USER_NOTIF turned into
- * ERRNO(EPERM) is installed, *ret_listener is -1 and the return value is 1.
- * Async-signal-safe. */
+ * (EBUSY) or the kernel has none, a copy that answers by itself is installed (the errno of
+ * the row; what would only be watched is allowed, see MR_SECCOMP_ALONE_*), *ret_listener is -1
+ * and the return value is 1.  A program of level 4 or 5 cannot do without a listener: error.
+ * No allocation; uses 4 KiB of stack.  Async-signal-safe. */
 int mr_seccomp_load(const struct sock_fprog *prog, int *ret_listener, struct mr_error *err);
 
 /* What the supervisor does with a notification. */
 enum mr_seccomp_verdict {
 	MR_SECCOMP_DENY,     /* answer the row's errno and record a denial */
-	MR_SECCOMP_NET,	     /* look at the address: AF_INET and AF_INET6 are denied, others continue */
+	MR_SECCOMP_NET,	     /* look at the address: AF_INET(6) are denied, others continue */
 	MR_SECCOMP_OPEN,     /* log the path, continue */
 	MR_SECCOMP_EXEC,     /* level 4 and up: the first one continues, later ones are denied */
 };
 struct mr_seccomp_rule {
 	const char *syscall; /* "mount"; "?" when unknown */
 	enum mr_seccomp_verdict verdict;
-	int errnum;	     /* for DENY */
+	int errnum;	     /* for DENY; for the others where the supervisor refuses */
 	const char *reason;  /* one line: why it is denied */
 	const char *set;     /* the set of syscalls.def it is in, e.g. "mount", "keyring" */
 	unsigned int allowed_up_to; /* highest level that allows it; 0: none does */
 };
-/* Rule for a notified call; never NULL. arch is seccomp_data.arch. */
+/* Rule for a notified call; never NULL, nor is its reason. arch is seccomp_data.arch. */
 const struct mr_seccomp_rule *mr_seccomp_rule(const struct mr_seccomp_policy *policy, uint32_t arch,
 					      int nr);
+
+/* The same with the arguments at hand, for the calls of which only some are denied (ioctl,
+ * socket, clone, ...): errno and reason are those of the check that matched.  Arguments that
+ * are judged are registers, so what is read here is what the kernel will use. */
+struct seccomp_data;
+const struct mr_seccomp_rule *mr_seccomp_rule_for(const struct mr_seccomp_policy *policy,
+						  const struct seccomp_data *data);

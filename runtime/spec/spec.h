@@ -56,6 +56,7 @@ enum mr_field_id {
 struct mr_field {
 	const char *section;
 	const char *name;
+	const char *key; /* "section.name" */
 	enum mr_field_type type;
 	uint64_t default_value; /* not for STR */
 	const char *default_str; /* STR only */
@@ -135,12 +136,24 @@ uint64_t mr_spec_get(const struct mr_spec *spec, enum mr_field_id id);
 int mr_spec_set_text(struct mr_spec *spec, enum mr_field_id id, const char *text,
 		     bool bare_seconds, enum mr_origin origin, struct mr_error *err);
 
+/* The same with another noun than the key in front of messages ("--memory"), or none (NULL). */
+int mr_spec_set_labelled(struct mr_spec *spec, enum mr_field_id id, const char *text,
+			 bool bare_seconds, enum mr_origin origin, const char *label,
+			 struct mr_error *err);
+/* A numeric value as its grammar reads it back ("512Mi", "30s", "0.5", "none", "unlimited"; "" for
+ * MR_UNSET).  Returns buf, which holds MR_SPEC_TEXT_SIZE bytes, or a word. */
+#define MR_SPEC_TEXT_SIZE 32
+const char *mr_spec_value_text(const struct mr_field *field, uint64_t value, char *buf);
+const char *mr_spec_origin_name(enum mr_origin origin);
+
 /* --set SECTION.KEY=VALUE */
 int mr_spec_set_assignment(struct mr_spec *spec, const char *assignment, struct mr_error *err);
 
+#define MR_SPEC_SCHEMA "menace.spec/1"
 /* A document of schema "menace.spec/1" (object: schema, name, program|snippet, args, env,
  * env_pass, mounts, limits{}, sandbox{}, net{}, output{}, preset, best_effort).
- * source names the document in messages. */
+ * Lists are added to what the spec has; its program or snippet takes the place of an earlier one.
+ * source names the document in messages.  After a failure the spec is only good for deinit. */
 int mr_spec_parse_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
 		       struct mr_error *err);
 
@@ -156,7 +169,7 @@ void mr_spec_hash(const struct mr_spec *spec, char ret_hex[65]);
  * best_effort of the spec lists them; unknown names are refused with a hint. */
 int mr_preset_apply_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
 			 enum mr_origin origin, struct mr_error *err);
-/* --preset ARG: a file, a built-in name, or JSON text. */
+/* --preset ARG: a built-in name, a file, or JSON text. */
 int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, struct mr_error *err);
 
 /* Checks across knobs, after all sources: level 1 without unsafe, relative
@@ -173,3 +186,35 @@ int mr_spec_add_env(struct mr_spec *spec, const char *assignment, struct mr_erro
 /* "PATH[:DEST]" for RO and RW, "DEST[:SIZE]" for TMPFS, "PATH" for HIDE. */
 int mr_spec_add_mount(struct mr_spec *spec, enum mr_mount_kind kind, const char *arg,
 		      struct mr_error *err);
+/* The same by parts: size_bytes for TMPFS; dest NULL: as source. */
+int mr_spec_add_mount_parts(struct mr_spec *spec, enum mr_mount_kind kind, const char *source,
+			    const char *dest, uint64_t size_bytes, struct mr_error *err);
+const char *mr_spec_mount_kind_name(enum mr_mount_kind kind);
+int mr_spec_add_env_pass(struct mr_spec *spec, const char *name, struct mr_error *err);
+/* ITEM[,ITEM...] of best_effort.def, or preset variables that this version does not enforce. */
+int mr_spec_add_best_effort(struct mr_spec *spec, const char *items, struct mr_error *err);
+/* Take the place of program, snippet and language. */
+void mr_spec_clear_program(struct mr_spec *spec);
+
+/* A name and its line of help: rows of best_effort.def and of presets.def. */
+struct mr_spec_item {
+	const char *name;
+	const char *text; /* JSON of a preset; NULL otherwise */
+	const char *help;
+};
+const struct mr_spec_item *mr_spec_best_effort_items(size_t *ret_n);
+const struct mr_spec_item *mr_preset_builtins(size_t *ret_n);
+
+/* A preset variable that is known but not enforced by this version: preset_vars.def. */
+struct mr_preset_var {
+	const char *name;
+	const char *accepted; /* what a value may be */
+	const char *help;
+};
+const struct mr_preset_var *mr_preset_vars(size_t *ret_n);
+
+/* Apply SANDBOX_TIMEOUT, SANDBOX_MEMORY_LIMIT and SANDBOX_ENV_PRESETS of an environment. */
+int mr_preset_apply_environment(struct mr_spec *spec, char *const *environment,
+				struct mr_error *err);
+/* One line for each SANDBOX_ variable of the environment that nothing knows. */
+void mr_preset_warn_environment(char *const *environment, struct mr_strv *warnings);

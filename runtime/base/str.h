@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Strings
+ *
+ * A bounded builder over the caller's buffer, quoting for messages, nearest-name
+ * search for hints, and the encodings a result needs.  Only mr_str_dup,
+ * mr_str_ndup, mr_str_alloc and mr_str_base64 allocate; out of memory aborts.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Text being built in somebody else's buffer: always terminated, never overrun. */
+struct mr_str {
+	char *buf;
+	size_t size; /* of buf, with the terminator */
+	size_t len; /* without the terminator */
+	bool truncated; /* something did not fit; later appends are dropped */
+};
+
+/* size must not be 0. */
+void mr_str_init(struct mr_str *str, char *buf, size_t size);
+void mr_str_add(struct mr_str *str, const char *text);
+void mr_str_addn(struct mr_str *str, const char *text, size_t n);
+void mr_str_printf(struct mr_str *str, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Text for a message: in double quotes, '"', '\\', control and non-ASCII bytes as escapes, cut
+ * to fit in size with "..." after the closing quote.  Returns buf; size is at least 16. */
+#define MR_STR_QUOTE_SIZE 80
+const char *mr_str_quote(char *buf, size_t size, const char *text);
+
+/* Copies; never NULL. mr_str_ndup stops at a NUL. */
+void *mr_str_alloc(size_t size); /* zeroed */
+char *mr_str_dup(const char *text);
+char *mr_str_ndup(const char *text, size_t n);
+
+bool mr_str_starts_with(const char *text, const char *prefix);
+bool mr_str_ends_with(const char *text, const char *suffix);
+/* Without regard to the case of ASCII letters; independent of the locale. */
+bool mr_str_equal_nocase(const char *a, const char *b);
+
+/* Is path the folder or something in it, by its text alone?  folder has no trailing slash. */
+bool mr_str_is_under(const char *path, const char *folder);
+
+/* Edits (insert, delete, replace, swap neighbours) between a and b, case ignored;
+ * SIZE_MAX when either is longer than 64 bytes. */
+size_t mr_str_distance(const char *a, const char *b);
+
+/* "Did you mean": offer every known name, then take the nearest one. */
+struct mr_str_nearest {
+	const char *word;
+	const char *best; /* NULL: nothing offered yet is near */
+	size_t distance;
+};
+void mr_str_nearest_init(struct mr_str_nearest *nearest, const char *word);
+/* name must outlive the search.  On a tie the first offered wins. */
+void mr_str_nearest_offer(struct mr_str_nearest *nearest, const char *name);
+
+/* Well-formed UTF-8: no overlong forms, surrogates or code points over U+10FFFF. */
+bool mr_str_utf8_valid(const void *data, size_t size);
+
+/* RFC 4648 section 4, with padding; malloc'd. */
+char *mr_str_base64(const void *data, size_t size);
+/* Lower case; ret must hold 2 * size + 1 bytes. */
+void mr_str_hex(const void *data, size_t size, char *ret);

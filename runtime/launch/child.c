@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The child: what happens between clone3 and the payload
+ *
+ * The table below is the whole of it, in the order that is the security argument.
+ * Everything that needs privilege comes before the ids are changed, everything that
+ * restricts comes after what it would restrict, and nothing of the payload runs
+ * before the last row.  Each row's time goes to the result.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cgroups/cgroup.h"
+#include "netns/link.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/compat.h"
+#include "runtime/base/error.h"
+#include "runtime/base/loop.h"
+#include "runtime/launch/caps.h"
+#include "runtime/launch/landlock.h"
+#include "runtime/launch/mountfd.h"
+#include "runtime/launch/steps.h"
+#include "runtime/spec/spec.h"
+
+static int close_inherited(struct mr_child *c, struct mr_error *err)
+{
+	const struct mr_launch_opts *o = c->opts;
+	int keep[48] = { c->sync_fd,	 c->go_fd,    o->stdio[0],	 o->stdio[1],
+			 o->stdio[2],	 o->netns_fd, c->workspace_tree };
+	size_t n = 7;
+
+	for (size_t i = 0; i < c->spec->n_mounts; i++) {
+		mr_assert(n < N_ELEMENTS(keep));
+		keep[n++] = c->trees[i];
+	}
+	return mr_stdio_close_except(keep, n, err);
+}
+
+static int join_cgroups(struct mr_child *c, struct mr_error *err)
+{
+	return c->opts->cgroup ? mr_cgroup_enter_v1(c->opts->cgroup, err) : 0;
+}
+
+static int wait_for_maps(struct mr_child *c, struct mr_error *err)
+{
+	struct mr_sync_msg msg;
+	int fds[8], r;
+
+	if (!c->ids.userns)
+		return 0;
+	r = mr_sync_recv(c->sync_fd, &msg, 0, fds, NULL, err);
+	if (r == 0)
+		_exit(125); /* the supervisor died */
+	if (r > 0 && msg.type != MR_SYNC_MAPPED)
+		return mr_err(err, MR_E_PROTO, EPROTO, "message %u instead of the id maps", msg.type);
+	return r < 0 ? r : mr_idmap_become(c, err);
+}
+
+static int own_session(struct mr_child *c, struct mr_error *err)
+{
+	(void)c;
+	if (setsid() < 0)
+		return mr_err(err, MR_E_SYS, errno, "setsid: %m");
+	return 0;
+}
+
+static int more_namespaces(struct mr_child *c, struct mr_error *err)
+{
+	if (c->opts->netns_fd >= 0 && setns(c->opts->netns_fd, CLONE_NEWNET) < 0)
+		return mr_err(err, MR_E_SYS, errno, "join the prepared network namespace: %m");
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return mr_err(err, MR_E_SYS, errno, "unshare the cgroup namespace: %m");
+	return 0;
+}
+
+static int set_hostname(struct mr_child *c, struct mr_error *err)
+{
+	const char *name = c->spec->sandbox_hostname;
+
+	if (sethostname(name, strlen(name)) < 0)
+		return mr_err(err, MR_E_SYS, errno, "set host name %s: %m", name);
+	return 0;
+}
+
+static int set_links(struct mr_child *c, struct mr_error *err)
+{
+	return c->spec->net_mode == MR_NET_LOOPBACK ? mr_link_up("lo", err) : 0;
+}
+
+/* Trees of the spec's mounts: as root the parent has made them, idmapped where needed. */
+static int clone_trees(struct mr_child *c, struct mr_error *err)
+{
+	const uint64_t rw = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ro = rw | MOUNT_ATTR_RDONLY;
+
+	for (size_t i = 0; i < c->spec->n_mounts; i++) {
+		const struct mr_spec_mount *m = &c->spec->mounts[i];
+
+		if (c->trees[i] >= 0 || !m->source)
+			continue;
+		c->trees[i] = mr_mountfd_clone(AT_FDCWD, m->source, m->kind == MR_MOUNT_RW ? rw : ro,
+					       err);
+		if (c->trees[i] < 0)
+			return c->trees[i];
+	}
+	if (c->workspace_tree < 0 && c->spec->sandbox_workspace[0]) {
+		c->workspace_tree = mr_mountfd_clone(AT_FDCWD, c->spec->sandbox_workspace, ro, err);
+		if (c->workspace_tree < 0)
+			return mr_err_wrap(err, c->workspace_tree, "workspace");
+	}
+	return 0;
+}
+
+static int no_new_privs(struct mr_child *c, struct mr_error *err)
+{
+	(void)c;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return mr_err(err, MR_E_SYS, errno, "no_new_privs: %m");
+	return 0;
+}
+
+static int restrict_paths(struct mr_child *c, struct mr_error *err)
+{
+	struct mr_landlock_rule rules[64] = {
+		{ "/", MR_LANDLOCK_READ, 0 },	 { "/dev", MR_LANDLOCK_DEVICE, 0 },
+		{ "/tmp", MR_LANDLOCK_WRITE, 0 }, { "/dev/shm", MR_LANDLOCK_WRITE, 0 },
+		{ "/work", MR_LANDLOCK_WRITE, 0 },
+	};
+	size_t n = 5;
+
+	if (c->spec->sandbox_level < 3)
+		return 0;
+	for (size_t i = 0; i < c->spec->n_mounts; i++) {
+		const struct mr_spec_mount *m = &c->spec->mounts[i];
+
+		if (m->kind != MR_MOUNT_RW && m->kind != MR_MOUNT_TMPFS)
+			continue;
+		mr_assert(n < N_ELEMENTS(rules));
+		rules[n++] = (struct mr_landlock_rule){ m->dest, MR_LANDLOCK_WRITE, 0 };
+	}
+	if (mr_landlock_abi(NULL) == 0 && mr_spec_tolerates(c->spec, "landlock"))
+		return 0; /* the receipt says so */
+	c->built.built.landlock_abi = mr_landlock_abi(NULL);
+	return mr_landlock_restrict(rules, n, err);
+}
+
+static int become_payload(struct mr_child *c, struct mr_error *err)
+{
+	return mr_idmap_become(c, err);
+}
+
+/* Level 1 keeps the capabilities of its user namespace. */
+static int drop_capabilities(struct mr_child *c, struct mr_error *err)
+{
+	return c->spec->sandbox_level == 1 ? 0 : mr_caps_drop_all(err);
+}
+
+static const struct step {
+	const char *name;
+	mr_step_fn *run;
+} steps[] = {
+	{ "join_cgroups", join_cgroups },	/* before anything is allocated; its descriptors go next */
+	{ "close_inherited", close_inherited }, /* no descriptor of another run or of the caller */
+	{ "maps", wait_for_maps },		/* nothing can be made before our ids exist */
+	{ "session", own_session },		/* no terminal of the caller's (CVE-2017-5226) */
+	{ "namespaces", more_namespaces },	/* after join_cgroups: the cgroup seen as "/" is ours */
+	{ "hostname", set_hostname },
+	{ "links", set_links },
+	{ "root", mr_rootfs_begin },		/* private propagation before the first mount */
+	{ "trees", clone_trees },		/* while host paths still mean what the caller meant */
+	{ "system", mr_rootfs_system },
+	{ "etc", mr_rootfs_etc },
+	{ "dev", mr_rootfs_dev },
+	{ "proc", mr_rootfs_proc },
+	{ "pool", mr_rootfs_pool },
+	{ "workspace", mr_mounts_workspace },
+	{ "mounts", mr_mounts_spec },		/* over ours: the caller has the last word ... */
+	{ "hide", mr_mounts_hide },		/* ... and hiding the very last */
+	{ "snippet", mr_rootfs_snippet },
+	{ "enter", mr_rootfs_enter },		/* the host's tree is gone from here on */
+	{ "no_new_privs", no_new_privs },
+	{ "ids", become_payload },
+	{ "landlock", restrict_paths },		/* as the payload; anchored at the new root */
+	{ "capabilities", drop_capabilities },	/* last: nothing after it needs any */
+};
+_Static_assert(N_ELEMENTS(steps) <= MR_SYNC_MAX_STEPS, "sync message holds every step's time");
+
+const char *mr_launch_step_name(size_t i)
+{
+	return i < N_ELEMENTS(steps) ? steps[i].name : NULL;
+}
+
+static int report_built(struct mr_child *c, struct mr_error *err)
+{
+	int fds[4] = { c->root_fd, c->pool_fd };
+	unsigned int n = 2;
+	int r;
+
+	c->built.type = MR_SYNC_BUILT;
+	c->built.fds = MR_SYNC_FD_ROOT | MR_SYNC_FD_POOL;
+	if (c->upper_fd >= 0) {
+		c->built.fds |= MR_SYNC_FD_UPPER | MR_SYNC_FD_LOWER;
+		fds[n++] = c->upper_fd;
+		fds[n++] = c->lower_fd;
+	}
+	r = mr_sync_send(c->sync_fd, &c->built, fds, n);
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "report to the supervisor: %m") : 0;
+}
+
+_Noreturn void mr_child_main(struct mr_child *c)
+{
+	struct mr_sync_msg failed = { .type = MR_SYNC_FAILED };
+	uint64_t then = mr_now_ns();
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < N_ELEMENTS(steps); i++) {
+		uint64_t now;
+
+		r = steps[i].run(c, &failed.error);
+		now = mr_now_ns();
+		c->built.built.took_ns[i] = (uint32_t)(now - then);
+		c->built.built.n = (uint32_t)i + 1;
+		then = now;
+		if (r < 0)
+			mr_err_wrap(&failed.error, r, "%s", steps[i].name);
+	}
+	if (r >= 0)
+		r = report_built(c, &failed.error);
+	if (r >= 0)
+		mr_init_main(c);
+	mr_sync_send(c->sync_fd, &failed, NULL, 0);
+	_exit(125);
+}

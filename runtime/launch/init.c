@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sandbox's init
+ *
+ * Pid 1 of the sandbox: forks the payload, reaps whatever is handed to it,
+ * forwards signals the supervisor asks for and reports the main process's end.  When the
+ * supervisor dies it sees end of file and exits; the kernel then kills everything
+ * in the pid namespace.  It is not dumpable, holds no descriptor but the sync
+ * socket, and /proc hides it, so the payload, though of the same user, cannot reach it.
+ *
+ * The payload's own last steps are the second table here: they confine it and end
+ * in exec.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/compat.h"
+#include "runtime/base/error.h"
+#include "runtime/launch/seccomp.h"
+#include "runtime/launch/steps.h"
+#include "runtime/spec/spec.h"
+
+_Noreturn static void fail(struct mr_child *c, const struct mr_error *err)
+{
+	struct mr_sync_msg msg = { .type = MR_SYNC_FAILED, .error = *err };
+
+	mr_sync_send(c->sync_fd, &msg, NULL, 0);
+	_exit(125);
+}
+
+/* As the payload's user and inside its root, so cwd gives no right it would not have. */
+static int enter_cwd(struct mr_child *c, struct mr_error *err)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_NO_MAGICLINKS };
+	mr_auto_close int fd =
+		(int)syscall(SYS_openat2, AT_FDCWD, c->spec->sandbox_cwd, &how, sizeof(how));
+
+	if (fd < 0 || fchdir(fd) < 0)
+		return mr_err(err, MR_E_USAGE, errno, "working directory %s: %m",
+			      c->spec->sandbox_cwd);
+	return 0;
+}
+
+static int reset_signals(struct mr_error *err)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	for (int sig = 1; sig < _NSIG; sig++)
+		signal(sig, SIG_DFL); /* SIGKILL, SIGSTOP and libc's own refuse: they need nothing */
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return mr_err(err, MR_E_SYS, errno, "clear the signal mask: %m");
+	return 0;
+}
+
+/* READY, then wait for the supervisor to have seen what it wants to see. */
+static int wait_for_go(struct mr_child *c, int listener, struct mr_error *err)
+{
+	struct mr_sync_msg msg = { .type = MR_SYNC_READY };
+	int fds[2], r;
+	unsigned int n = 0;
+	ssize_t got;
+	char go;
+
+	if (listener >= 0) {
+		msg.fds |= MR_SYNC_FD_LISTENER;
+		fds[n++] = listener;
+	}
+	if (c->pty_fd >= 0) {
+		msg.fds |= MR_SYNC_FD_PTY;
+		fds[n++] = c->pty_fd;
+	}
+	r = mr_sync_send(c->sync_fd, &msg, fds, n);
+	if (r < 0)
+		return mr_err(err, MR_E_SYS, -r, "report to the supervisor: %m");
+	do
+		got = read(c->go_fd, &go, 1);
+	while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(125); /* the supervisor is gone or has refused */
+	return 0;
+}
+
+static int run_payload(struct mr_child *c, struct mr_error *err)
+{
+	int listener = -1, r;
+
+	if (setsid() < 0)
+		return mr_err(err, MR_E_SYS, errno, "setsid: %m");
+	r = c->spec->sandbox_tty ? mr_stdio_open_tty(c, err) : mr_stdio_attach(c, err);
+	if (r == 0)
+		r = enter_cwd(c, err);
+	if (r == 0)
+		r = mr_rlimits_apply(c->spec, !c->opts->cgroup, err);
+	if (r == 0)
+		r = reset_signals(err);
+	if (r == 0)
+		r = mr_seccomp_load(c->filter, &listener, err);
+	if (r < 0)
+		return r;
+	r = wait_for_go(c, listener, err);
+	if (r < 0)
+		return r;
+	/* Whatever is left, the listener and the sync socket first, must not outlive exec. */
+	r = mr_stdio_close_except(&c->sync_fd, 1, err);
+	return r < 0 ? r : mr_program_exec(c->argv, c->envp, err);
+}
+
+static void report_exit(struct mr_child *c, int status)
+{
+	struct mr_sync_msg msg = { .type = MR_SYNC_EXITED };
+
+	msg.exited.wait_status = status;
+	getrusage(RUSAGE_CHILDREN, &msg.exited.rusage);
+	mr_sync_send(c->sync_fd, &msg, NULL, 0);
+}
+
+static void reap(struct mr_child *c, pid_t main_pid)
+{
+	int status, main_status = 0;
+	bool ended = false;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == main_pid) {
+			main_status = status;
+			ended = true;
+		}
+	}
+	if (ended)
+		report_exit(c, main_status);
+}
+
+static void obey(struct mr_child *c, pid_t main_pid)
+{
+	struct mr_error err;
+	struct mr_sync_msg msg;
+	int fds[8];
+	int r = mr_sync_recv(c->sync_fd, &msg, 0, fds, NULL, &err);
+
+	if (r <= 0)
+		_exit(0); /* the supervisor is gone: take everything along */
+	if (msg.type == MR_SYNC_SIGNAL && kill(-main_pid, msg.signal) < 0)
+		kill(main_pid, msg.signal); /* no group of that id any more: the process, if it lives */
+}
+
+_Noreturn void mr_init_main(struct mr_child *c)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct pollfd polls[2];
+	sigset_t all;
+	pid_t main_pid;
+	int signals;
+
+	sigfillset(&all);
+	if (sigprocmask(SIG_BLOCK, &all, NULL) < 0 ||
+	    (signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) {
+		mr_err(&err, MR_E_SYS, errno, "signals of init: %m");
+		fail(c, &err);
+	}
+	main_pid = fork();
+	if (main_pid < 0) {
+		mr_err(&err, MR_E_SYS, errno, "fork the payload: %m");
+		fail(c, &err);
+	}
+	if (main_pid == 0) {
+		run_payload(c, &err);
+		fail(c, &err);
+	}
+	if (mr_stdio_close_except((int[]){ c->sync_fd, signals }, 2, &err) < 0)
+		fail(c, &err);
+	for (int i = 0; i < 3; i++)
+		close(i); /* the caller's, from the clone */
+	polls[0] = (struct pollfd){ .fd = c->sync_fd, .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = signals, .events = POLLIN };
+	for (;;) {
+		struct signalfd_siginfo info;
+
+		if (poll(polls, 2, -1) < 0 && errno != EINTR)
+			_exit(125);
+		while (read(signals, &info, sizeof(info)) > 0)
+			;
+		reap(c, main_pid);
+		if (polls[0].revents)
+			obey(c, main_pid);
+	}
+}

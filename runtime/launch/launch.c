@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launch: the parent's side
+ *
+ * Everything that can be computed is computed before the clone: program, arguments,
+ * environment, filter.  Then one clone3 makes all namespaces and puts the child into
+ * its control group at birth.  As root the trees of the spec's own places are made
+ * here, where an idmapped mount may be; without root the child makes them in its
+ * own user namespace with the caller's own rights.
+ *
+ * Undo: the child and all it made live exactly as long as sync_fd, so on any failure
+ * closing the descriptors is enough; pid and cgroup are the caller's to wait for.
+ */
+#include "runtime/launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cgroups/cgroup.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/compat.h"
+#include "runtime/base/error.h"
+#include "runtime/base/loop.h"
+#include "runtime/launch/mountfd.h"
+#include "runtime/launch/steps.h"
+#include "runtime/spec/spec.h"
+
+static const struct ns_row {
+	const char *name;
+	uint64_t flag;
+} ns_rows[] = {
+	[MR_NS_USER] = { "user", CLONE_NEWUSER },  [MR_NS_MNT] = { "mnt", CLONE_NEWNS },
+	[MR_NS_PID] = { "pid", CLONE_NEWPID },	   [MR_NS_IPC] = { "ipc", CLONE_NEWIPC },
+	[MR_NS_UTS] = { "uts", CLONE_NEWUTS },	   [MR_NS_CGROUP] = { "cgroup", CLONE_NEWCGROUP },
+	[MR_NS_NET] = { "net", CLONE_NEWNET },	   [MR_NS_TIME] = { "time", CLONE_NEWTIME },
+};
+
+const char *mr_ns_name(enum mr_ns ns)
+{
+	return ns_rows[ns].name;
+}
+
+struct mr_seccomp_policy mr_launch_policy(const struct mr_spec *spec)
+{
+	return (struct mr_seccomp_policy){
+		.level = (unsigned int)spec->sandbox_level,
+		.net = spec->net_mode == MR_NET_NONE ? MR_SECCOMP_NET_DENY : MR_SECCOMP_NET_ALLOW,
+		.watch_opens = spec->sandbox_explain_denials || spec->sandbox_level >= 5,
+	};
+}
+
+static int check_path(const char *path, const char *what, mode_t type, struct mr_error *err)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
+	mr_auto_close int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	struct stat st;
+
+	if (fd < 0 && errno == ELOOP)
+		return mr_err(err, MR_E_USAGE, errno, "%s %s: leads through a magic link of /proc",
+			      what, path);
+	if (fd < 0)
+		return mr_err(err, MR_E_USAGE, errno, "%s %s: %m", what, path);
+	if (fstat(fd, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "%s %s: %m", what, path);
+	if (type && (st.st_mode & S_IFMT) != type)
+		return mr_err(err, MR_E_USAGE, type == S_IFDIR ? ENOTDIR : EINVAL,
+			      "%s %s: is not a %s", what, path,
+			      type == S_IFDIR ? "directory" : "regular file");
+	if (!type && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "%s %s: neither a regular file nor a directory", what, path);
+	return 0;
+}
+
+int mr_launch_check(const struct mr_spec *spec, struct mr_error *err)
+{
+	int r = 0;
+
+	if (spec->sandbox_root[0])
+		r = check_path(spec->sandbox_root, "root", S_IFDIR, err);
+	if (r == 0 && spec->sandbox_workspace[0])
+		r = check_path(spec->sandbox_workspace, "workspace", S_IFDIR, err);
+	if (r == 0 && spec->snippet_path)
+		r = check_path(spec->snippet_path, "snippet", S_IFREG, err);
+	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
+		if (spec->mounts[i].source)
+			r = check_path(spec->mounts[i].source, "mount", 0, err);
+	}
+	return r;
+}
+
+/* A tree in which the owner of its top shows as the payload and what the payload makes is the
+ * owner's.  The kernel or the file system may not know idmapped mounts. */
+static int idmap_tree(int tree, const struct mr_ids *ids, const char *path, struct mr_error *err)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP };
+	mr_auto_close int userns = -1;
+	struct stat st;
+
+	if (fstat(tree, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "stat %s: %m", path);
+	if (st.st_uid == ids->host_uid && st.st_gid == ids->host_gid)
+		return 0;
+	userns = mr_idmap_userns_fd(st.st_uid, ids->host_uid, st.st_gid, ids->host_gid, err);
+	if (userns < 0)
+		return userns;
+	attr.userns_fd = (uint64_t)userns;
+	if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
+		    sizeof(attr)) < 0)
+		return mr_err(err, errno == EINVAL ? MR_E_KERNEL : MR_E_SYS, errno,
+			      "%s: its file system cannot show its owner as the payload (idmapped mount): "
+			      "%m; use a directory on another file system, --uid %u --gid %u, or "
+			      "--best-effort workspace-idmap", path, st.st_uid, st.st_gid);
+	return 0;
+}
+
+static int make_tree(const struct mr_child *c, const char *path, uint64_t attrs, bool idmapped,
+		     struct mr_error *err)
+{
+	mr_auto_close int tree = mr_mountfd_clone(AT_FDCWD, path, attrs, err);
+	int r;
+
+	if (tree < 0 || !idmapped)
+		return tree < 0 ? tree : mr_take_fd(tree);
+	r = idmap_tree(tree, &c->ids, path, err);
+	if (r < 0 && !mr_spec_tolerates(c->spec, "workspace-idmap"))
+		return r;
+	return mr_take_fd(tree);
+}
+
+static int make_trees(struct mr_child *c, struct mr_error *err)
+{
+	const uint64_t rw = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ro = rw | MOUNT_ATTR_RDONLY;
+
+	c->trees = calloc(c->spec->n_mounts + 1, sizeof(int));
+	mr_assert(c->trees);
+	for (size_t i = 0; i < c->spec->n_mounts; i++)
+		c->trees[i] = -1;
+	if (geteuid() != 0)
+		return 0;
+	for (size_t i = 0; i < c->spec->n_mounts; i++) {
+		const struct mr_spec_mount *m = &c->spec->mounts[i];
+		bool writable = m->kind == MR_MOUNT_RW;
+
+		if (!m->source)
+			continue;
+		c->trees[i] = make_tree(c, m->source, writable ? rw : ro, writable, err);
+		if (c->trees[i] < 0)
+			return mr_err_wrap(err, c->trees[i], "mount");
+	}
+	if (c->spec->sandbox_workspace[0]) {
+		c->workspace_tree = make_tree(c, c->spec->sandbox_workspace, ro, true, err);
+		if (c->workspace_tree < 0)
+			return mr_err_wrap(err, c->workspace_tree, "workspace");
+	}
+	return 0;
+}
+
+static void free_child(struct mr_child *c)
+{
+	for (size_t i = 0; c->trees && i < c->spec->n_mounts; i++)
+		mr_close(c->trees[i]);
+	free(c->trees);
+	mr_close(c->workspace_tree);
+	mr_close(c->sync_fd);
+	mr_close(c->go_fd);
+	for (size_t i = 0; c->envp && c->envp[i]; i++)
+		free(c->envp[i]);
+	free(c->envp);
+	mr_program_release(c);
+}
+
+static uint64_t wanted_namespaces(const struct mr_child *c)
+{
+	uint64_t mask = (1U << MR_NS_COUNT_) - 1;
+
+	if (!c->ids.userns)
+		mask &= ~(1U << MR_NS_USER);
+	if (c->spec->net_mode == MR_NET_HOST)
+		mask &= ~(1U << MR_NS_NET);
+	return mask;
+}
+
+static uint64_t clone_flags(const struct mr_child *c, uint64_t namespaces)
+{
+	uint64_t flags = 0;
+
+	for (unsigned int i = 0; i < MR_NS_COUNT_; i++) {
+		if (namespaces & (1U << i))
+			flags |= ns_rows[i].flag;
+	}
+	/* Made by the child, once it is in the group that shall be its "/" */
+	flags &= ~(uint64_t)CLONE_NEWCGROUP;
+	if (c->opts->netns_fd >= 0)
+		flags &= ~(uint64_t)CLONE_NEWNET;
+	return flags;
+}
+
+static int explain_clone(struct mr_child *c, int errnum, struct mr_error *err)
+{
+	if (errnum == EPERM && c->ids.userns)
+		return mr_err(err, MR_E_KERNEL, errnum,
+			      "user namespaces are refused here (%m): a sysctl such as "
+			      "kernel.unprivileged_userns_clone or "
+			      "kernel.apparmor_restrict_unprivileged_userns, or a container's seccomp "
+			      "profile forbids them; run as root or allow them");
+	if (errnum == EPERM)
+		return mr_err(err, MR_E_DENIED, errnum, "root without CAP_SYS_ADMIN cannot make "
+			      "namespaces (%m): start as a full root or as an ordinary user");
+	if (errnum == EINVAL)
+		return mr_err(err, MR_E_KERNEL, errnum, "clone3: %m (a kind of namespace is missing in "
+			      "this kernel; --best-effort time-ns does without the newest)");
+	if (errnum == ENOSPC)
+		return mr_err(err, MR_E_BUSY, errnum, "clone3: the limit of namespaces is reached "
+			      "(sysctl user.max_*_namespaces)");
+	return mr_err(err, MR_E_SYS, errnum, "clone3: %m");
+}
+
+/* 0 in the child. */
+static int clone_child(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	struct mr_clone_args args = {
+		.flags = CLONE_PIDFD | clone_flags(c, l->namespaces),
+		.exit_signal = SIGCHLD,
+		.pidfd = (uint64_t)(uintptr_t)&l->pidfd,
+	};
+	uint64_t then = mr_now_ns();
+	long pid;
+
+	if (c->opts->cgroup) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)mr_cgroup_v2_fd(c->opts->cgroup);
+	}
+	pid = mr_clone3(&args);
+	if (pid < 0 && errno == EINVAL && mr_spec_tolerates(c->spec, "time-ns")) {
+		l->namespaces &= ~(1U << MR_NS_TIME);
+		args.flags &= ~(uint64_t)CLONE_NEWTIME;
+		pid = mr_clone3(&args);
+	}
+	if (pid < 0)
+		return explain_clone(c, errno, err);
+	l->clone_ns = mr_now_ns() - then;
+	return (int)pid;
+}
+
+static int open_channels(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	int pair[2], on = 1;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return mr_err(err, MR_E_SYS, errno, "socketpair: %m");
+	l->sync_fd = pair[0];
+	c->sync_fd = pair[1];
+	if (setsockopt(l->sync_fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+		return mr_err(err, MR_E_SYS, errno, "SO_PASSCRED: %m");
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+	c->go_fd = pair[0];
+	l->go_fd = pair[1];
+	return 0;
+}
+
+/* After the clone: identity, then the word that it is there. */
+static int introduce(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	struct mr_sync_msg msg = { .type = MR_SYNC_MAPPED };
+	int r;
+
+	if (!c->ids.userns)
+		return 0;
+	r = mr_idmap_write(l->init_pid, &c->ids, err);
+	if (r < 0)
+		return r;
+	r = mr_sync_send(l->sync_fd, &msg, NULL, 0);
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "tell the child its ids: %m") : 0;
+}
+
+static int start(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	int r = mr_launch_ids(c->spec, c->opts->slot, &c->ids, err);
+
+	if (r == 0)
+		r = mr_program_resolve(c, err);
+	if (r == 0)
+		r = make_trees(c, err);
+	if (r == 0)
+		r = open_channels(c, l, err);
+	if (r < 0)
+		return r;
+	c->envp = mr_env_build(c->spec);
+	c->policy = l->policy = mr_launch_policy(c->spec);
+	c->filter = mr_seccomp_program(&c->policy);
+	l->ids = c->ids;
+	l->namespaces = wanted_namespaces(c);
+	r = clone_child(c, l, err);
+	if (r == 0)
+		mr_child_main(c);
+	if (r < 0)
+		return r;
+	l->init_pid = r;
+	return introduce(c, l, err);
+}
+
+int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
+		    struct mr_error *err)
+{
+	struct mr_child c = { .opts = opts, .spec = opts->spec, .sync_fd = -1, .go_fd = -1,
+			      .workspace_tree = -1, .old_root_fd = -1, .root_fd = -1, .pool_fd = -1,
+			      .upper_fd = -1, .lower_fd = -1, .pty_fd = -1 };
+	struct mr_launched l = { .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
+	int r = start(&c, &l, err);
+
+	free_child(&c);
+	if (r < 0) {
+		mr_launched_kill(&l);
+		mr_launched_deinit(&l);
+		return r;
+	}
+	*ret = l;
+	return 0;
+}
+
+int mr_launch_go(struct mr_launched *launched, struct mr_error *err)
+{
+	ssize_t n;
+
+	do
+		n = write(launched->go_fd, "g", 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		return mr_err(err, MR_E_SYS, errno, "start the payload: %m");
+	launched->go_fd = mr_close(launched->go_fd);
+	return 0;
+}
+
+int mr_launch_signal(const struct mr_launched *launched, int sig, struct mr_error *err)
+{
+	struct mr_sync_msg msg = { .type = MR_SYNC_SIGNAL, .signal = sig };
+	int r = mr_sync_send(launched->sync_fd, &msg, NULL, 0);
+
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "forward signal %d: %m", sig) : 0;
+}
+
+void mr_launched_kill(struct mr_launched *launched)
+{
+	if (launched->pidfd < 0)
+		return;
+	mr_pidfd_send_signal(launched->pidfd, SIGKILL);
+	while (waitpid(launched->init_pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void mr_launched_deinit(struct mr_launched *launched)
+{
+	launched->pidfd = mr_close(launched->pidfd);
+	launched->sync_fd = mr_close(launched->sync_fd);
+	launched->go_fd = mr_close(launched->go_fd);
+}

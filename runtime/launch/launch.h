@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launch: from a spec to a confined process
+ *
+ * mr_launch_start() makes the namespaces and the sandbox's init, which builds the
+ * root file system, confines itself and forks the payload; the payload confines
+ * itself and waits.  Everything after the start is said through sync_fd (sync.h)
+ * and nothing runs before mr_launch_go().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "runtime/launch/seccomp.h"
+
+struct mr_error;
+struct mr_spec;
+struct mr_cgroup;
+
+/* Who the payload is, outside and inside. */
+struct mr_ids {
+	bool userns;	    /* a user namespace is made */
+	uid_t host_uid;	    /* as the host's kernel sees it */
+	gid_t host_gid;
+	uid_t uid; /* as the payload sees it; equal to host_uid without a user namespace */
+	gid_t gid;
+};
+
+struct mr_launch_opts {
+	const struct mr_spec *spec;
+	const struct mr_cgroup *cgroup; /* NULL: none could be had */
+	unsigned int slot;		/* 0..63, distinct among the runs of this process at a time */
+	int netns_fd;			/* a prepared network namespace to join, or -1: make one */
+	int stdio[3];			/* the payload's ends; -1 for stdin: nothing to read; with a tty all -1 */
+};
+
+/* Namespaces made, in the receipt's order. */
+enum mr_ns { MR_NS_USER, MR_NS_MNT, MR_NS_PID, MR_NS_IPC, MR_NS_UTS, MR_NS_CGROUP, MR_NS_NET,
+	     MR_NS_TIME, MR_NS_COUNT_ };
+const char *mr_ns_name(enum mr_ns ns); /* as under /proc/PID/ns */
+
+struct mr_launched {
+	pid_t init_pid;	 /* of the sandbox's pid 1, in our namespace */
+	int pidfd;	 /* of it */
+	int sync_fd;	 /* non-blocking for mr_sync_recv(MSG_DONTWAIT) */
+	int go_fd;	 /* write end of the go pipe */
+	struct mr_ids ids;
+	struct mr_seccomp_policy policy;
+	uint64_t namespaces; /* bit per enum mr_ns that was asked of the kernel */
+	uint64_t clone_ns;   /* time clone3 took */
+};
+
+/* Check what can be known before anything is started: paths exist, the program's file is
+ * readable. MR_E_USAGE naming the item. */
+int mr_launch_check(const struct mr_spec *spec, struct mr_error *err);
+/* 0, or an error with nothing left behind.  *ret is closed by mr_launched_deinit(). */
+int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
+		    struct mr_error *err);
+/* Let the payload exec. */
+int mr_launch_go(struct mr_launched *launched, struct mr_error *err);
+/* Have init send this signal to the payload's process group. */
+int mr_launch_signal(const struct mr_launched *launched, int sig, struct mr_error *err);
+/* Kill init, and with it everything in its pid namespace, and wait for it. */
+void mr_launched_kill(struct mr_launched *launched);
+void mr_launched_deinit(struct mr_launched *launched);
+
+/* Names of the child's steps, in order; NULL after the last. */
+const char *mr_launch_step_name(size_t i);
+/* The ids a run of this spec would get. */
+int mr_launch_ids(const struct mr_spec *spec, unsigned int slot, struct mr_ids *ret,
+		  struct mr_error *err);
+/* The seccomp policy of a spec. */
+struct mr_seccomp_policy mr_launch_policy(const struct mr_spec *spec);

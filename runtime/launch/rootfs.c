@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Root file system
+ *
+ * The root is an empty tmpfs of ours.  What programs need is attached to it
+ * read-only from the host (or from --root DIR, entry by entry, so that nothing is
+ * ever created in DIR and its dev, proc and the like are never used).  /etc
+ * holds a chosen few of the host's files and synthetic ones.  /dev has nodes of our
+ * own, /proc is a new read-only instance with masks.  All places the payload may
+ * write to are folders of one tmpfs, the pool, whose size and inode count are the
+ * disk limit, so that the places are counted together.
+ *
+ * Until mr_rootfs_enter() our root is stacked on the host's "/", so absolute paths
+ * still lead to the host and everything of ours goes through root_fd.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/compat.h"
+#include "runtime/base/error.h"
+#include "runtime/base/io.h"
+#include "runtime/launch/mountfd.h"
+#include "runtime/launch/steps.h"
+#include "runtime/spec/spec.h"
+
+#define RO_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define RW_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define SMALL_FILE 65536
+
+static const struct skeleton_dir {
+	const char *path;
+	mode_t mode;
+} skeleton[] = {
+	{ ".menace", 0700 }, /* stands of mounts while building; removed before entering */
+	{ ".menace/pool", 0700 },
+	{ ".menace/lower", 0700 },
+	{ "etc", 0755 },
+	{ "dev", 0755 },
+	{ "proc", 0555 },
+	{ "tmp", 0755 },
+	{ "work", 0755 },
+	{ "run", 0755 },
+	{ "run/snippet", 0755 },
+	{ "run/mask", 0555 },
+	{ "var", 0755 },
+};
+
+/* Folders of --root DIR that are ours in any case. */
+static const char *const ours[] = { "dev", "proc", "sys", "tmp", "run", "work", "var" };
+
+/* What programs need of a host that keeps its system in /usr. */
+static const char *const system_entries[] = { "usr", "bin", "sbin", "lib", "lib32", "lib64",
+					      "libx32" };
+
+/* Of the host's /etc: no secrets, no users, no network.  A trailing '*' is a prefix. */
+static const char *const etc_entries[] = {
+	"alternatives", "ca-certificates", "ca-certificates.conf", "debian_version", "fonts",
+	"gai.conf",	"host.conf",	   "inputrc",		   "java-*",	     "ld-musl-*",
+	"ld.so.cache",	"ld.so.conf",	   "ld.so.conf.d",	   "locale.alias",   "localtime",
+	"lsb-release",	"magic",	   "magic.mime",	   "mime.types",     "os-release",
+	"perl",		"php*",		   "protocols",		   "python*",	     "rpc",
+	"services",	"terminfo",	   "timezone",
+};
+
+static int note_own_dev(struct mr_child *c, int fd, struct mr_error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "stat a new file system: %m");
+	mr_assert(c->n_own_devs < N_ELEMENTS(c->own_devs));
+	c->own_devs[c->n_own_devs++] = st.st_dev;
+	return 0;
+}
+
+static int make_dir(int dir_fd, const char *path, mode_t mode, struct mr_error *err)
+{
+	if (mkdirat(dir_fd, path, mode) < 0 && errno != EEXIST)
+		return mr_err(err, MR_E_SYS, errno, "make folder %s: %m", path);
+	return 0;
+}
+
+int mr_rootfs_begin(struct mr_child *c, struct mr_error *err)
+{
+	static const struct mr_fsopt opts[] = { { "mode", "0755" }, { "size", "64m" },
+						{ "nr_inodes", "4096" } };
+	struct mount_attr private = { .propagation = MS_PRIVATE };
+	int r;
+
+	umask(0);
+	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &private, sizeof(private)) < 0)
+		return mr_err(err, MR_E_SYS, errno, "make all mounts private: %m");
+	c->old_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (c->old_root_fd < 0)
+		return mr_err(err, MR_E_SYS, errno, "open /: %m");
+	c->root_fd = mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts), RW_ATTRS, err);
+	if (c->root_fd < 0)
+		return c->root_fd;
+	r = mr_mountfd_attach(c->root_fd, c->old_root_fd, "the new root", err);
+	if (r == 0)
+		r = note_own_dev(c, c->root_fd, err);
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(skeleton); i++)
+		r = make_dir(c->root_fd, skeleton[i].path, skeleton[i].mode, err);
+	if (r == 0 && symlinkat("/tmp", c->root_fd, "var/tmp") < 0)
+		r = mr_err(err, MR_E_SYS, errno, "link /var/tmp: %m");
+	return r;
+}
+
+static int copy_symlink(int from_fd, const char *name, int to_fd, struct mr_error *err)
+{
+	char target[4096];
+	ssize_t n = readlinkat(from_fd, name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, errno, "read link %s: %m", name);
+	target[n] = '\0';
+	if (symlinkat(target, to_fd, name) < 0)
+		return mr_err(err, MR_E_SYS, errno, "link %s: %m", name);
+	return 0;
+}
+
+static int write_new_file(int dir_fd, const char *path, mode_t mode, const void *text, size_t size,
+			  struct mr_error *err)
+{
+	mr_auto_close int fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	int r;
+
+	if (fd < 0)
+		return mr_err(err, MR_E_SYS, errno, "make file %s: %m", path);
+	r = mr_write_full(fd, text, size);
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write %s: %m", path) : 0;
+}
+
+/* A small file is cheaper to copy than to mount. Only what everyone may read. */
+static int copy_small_file(int from_fd, const char *name, int to_fd, struct mr_error *err)
+{
+	char buf[SMALL_FILE];
+	ssize_t n = mr_read_file_at(from_fd, name, buf, sizeof(buf));
+
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, (int)-n, "read %s: %m", name);
+	return write_new_file(to_fd, name, 0644, buf, (size_t)n, err);
+}
+
+static int bind_entry(int from_fd, const char *name, int to_fd, bool is_dir, struct mr_error *err)
+{
+	mr_auto_close int tree = mr_mountfd_clone(from_fd, name, RO_ATTRS, err);
+	int r;
+
+	if (tree < 0)
+		return tree;
+	r = is_dir ? make_dir(to_fd, name, 0755, err) : write_new_file(to_fd, name, 0644, "", 0, err);
+	return r < 0 ? r : mr_mountfd_attach_at(tree, to_fd, name, err);
+}
+
+/* Show from_fd/name at to_fd/name, read-only: links as links, folders and files by mount. A
+ * missing entry is skipped. */
+static int show_entry(int from_fd, const char *name, int to_fd, bool copy_small,
+		      struct mr_error *err)
+{
+	struct stat st;
+
+	if (fstatat(from_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno == ENOENT)
+			return 0;
+		return mr_err(err, MR_E_SYS, errno, "stat %s: %m", name);
+	}
+	if (S_ISLNK(st.st_mode))
+		return copy_symlink(from_fd, name, to_fd, err);
+	if (S_ISDIR(st.st_mode))
+		return bind_entry(from_fd, name, to_fd, true, err);
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0004))
+		return 0;
+	if (copy_small && st.st_size < SMALL_FILE)
+		return copy_small_file(from_fd, name, to_fd, err);
+	return bind_entry(from_fd, name, to_fd, false, err);
+}
+
+static bool is_ours(const char *name)
+{
+	for (size_t i = 0; i < N_ELEMENTS(ours); i++) {
+		if (strcmp(name, ours[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* --root DIR: every entry but those that are ours. A link in place of one of ours is an attempt
+ * to lead our mounts elsewhere (CVE-2026-41579), or a mistake; both are refused. */
+static int show_root_entry(struct mr_child *c, int dir_fd, const char *name, struct mr_error *err)
+{
+	struct stat st;
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	if (!is_ours(name)) {
+		if (strcmp(name, "etc") == 0 && unlinkat(c->root_fd, "etc", AT_REMOVEDIR) < 0)
+			return mr_err(err, MR_E_SYS, errno, "replace /etc: %m");
+		return show_entry(dir_fd, name, c->root_fd, false, err);
+	}
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return mr_err(err, MR_E_SYS, errno, "root %s: stat %s: %m", c->spec->sandbox_root,
+			      name);
+	if (S_ISLNK(st.st_mode))
+		return mr_err(err, MR_E_USAGE, ELOOP,
+			      "root %s: %s is a symbolic link; it must be a folder or absent",
+			      c->spec->sandbox_root, name);
+	return 0;
+}
+
+static int show_root_dir(struct mr_child *c, struct mr_error *err)
+{
+	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_NO_MAGICLINKS };
+	mr_auto_closedir DIR *dir = NULL;
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, c->spec->sandbox_root, &how, sizeof(how));
+	struct dirent *entry;
+	int r = 0;
+
+	if (fd < 0)
+		return mr_err(err, MR_E_SYS, errno, "root %s: %m", c->spec->sandbox_root);
+	dir = fdopendir(fd);
+	if (!dir) {
+		r = mr_err(err, MR_E_SYS, errno, "root %s: %m", c->spec->sandbox_root);
+		mr_close(fd);
+		return r;
+	}
+	errno = 0;
+	while (r == 0 && (entry = readdir(dir)))
+		r = show_root_entry(c, dirfd(dir), entry->d_name, err);
+	if (r == 0 && errno)
+		r = mr_err(err, MR_E_SYS, errno, "list root %s: %m", c->spec->sandbox_root);
+	return r;
+}
+
+int mr_rootfs_system(struct mr_child *c, struct mr_error *err)
+{
+	int r = 0;
+
+	if (c->spec->sandbox_root[0])
+		return show_root_dir(c, err);
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(system_entries); i++)
+		r = show_entry(c->old_root_fd, system_entries[i], c->root_fd, false, err);
+	return r;
+}
+
+/* Entries of the host's /etc whose names begin with prefix. */
+static int show_etc_prefix(int host_etc, int etc, const char *prefix, size_t len,
+			   struct mr_error *err)
+{
+	mr_auto_closedir DIR *dir = NULL;
+	int fd = openat(host_etc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+	int r = 0;
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		r = mr_err(err, MR_E_SYS, errno, "list /etc: %m");
+		mr_close(fd);
+		return r;
+	}
+	while (r == 0 && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, prefix, len) == 0)
+			r = show_entry(host_etc, entry->d_name, etc, true, err);
+	}
+	return r;
+}
+
+static int write_identity(struct mr_child *c, int etc, struct mr_error *err)
+{
+	char buf[512];
+	int n, r;
+
+	n = snprintf(buf, sizeof(buf),
+		     "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+		     "sandbox:x:%u:%u:sandbox:/work:/bin/sh\n"
+		     "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+		     c->ids.uid, c->ids.gid);
+	r = write_new_file(etc, "passwd", 0644, buf, (size_t)n, err);
+	if (r < 0)
+		return r;
+	n = snprintf(buf, sizeof(buf), "root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n", c->ids.gid);
+	r = write_new_file(etc, "group", 0644, buf, (size_t)n, err);
+	if (r < 0)
+		return r;
+	n = snprintf(buf, sizeof(buf), "127.0.0.1 localhost %s\n::1 localhost ip6-localhost\n",
+		     c->spec->sandbox_hostname);
+	r = write_new_file(etc, "hosts", 0644, buf, (size_t)n, err);
+	if (r < 0)
+		return r;
+	n = snprintf(buf, sizeof(buf), "%s\n", c->spec->sandbox_hostname);
+	return write_new_file(etc, "hostname", 0644, buf, (size_t)n, err);
+}
+
+static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_error *err)
+{
+	static const char none[] = "# no network\n";
+	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\n"
+				       "hosts: files dns\nservices: files\nprotocols: files\n";
+	char text[4096];
+	ssize_t n = -1;
+	int r = write_new_file(etc, "nsswitch.conf", 0644, nsswitch, sizeof(nsswitch) - 1, err);
+
+	if (r < 0)
+		return r;
+	/* Often a link into /run: read through it, the sandbox has no such path. */
+	if (c->spec->net_mode == MR_NET_HOST)
+		n = mr_read_file_at(host_etc, "resolv.conf", text, sizeof(text));
+	return n >= 0 ? write_new_file(etc, "resolv.conf", 0644, text, (size_t)n, err) :
+			write_new_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
+}
+
+static int show_tls_roots(int host_etc, int etc, struct mr_error *err)
+{
+	mr_auto_close int from = openat(host_etc, "ssl", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	mr_auto_close int to = -1;
+	int r;
+
+	if (from < 0)
+		return 0;
+	r = make_dir(etc, "ssl", 0755, err);
+	if (r < 0)
+		return r;
+	to = openat(etc, "ssl", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (to < 0)
+		return mr_err(err, MR_E_SYS, errno, "open etc/ssl: %m");
+	r = show_entry(from, "certs", to, false, err); /* never "private" */
+	return r < 0 ? r : show_entry(from, "openssl.cnf", to, true, err);
+}
+
+int mr_rootfs_etc(struct mr_child *c, struct mr_error *err)
+{
+	mr_auto_close int host_etc = -1;
+	mr_auto_close int etc = -1;
+	int r = 0;
+
+	etc = openat(c->root_fd, "etc", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	host_etc = openat(c->old_root_fd, "etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (etc < 0 || host_etc < 0)
+		return mr_err(err, MR_E_SYS, errno, "open /etc: %m");
+	if (c->spec->sandbox_root[0]) {
+		struct stat st;
+
+		if (fstat(etc, &st) == 0 && st.st_dev != c->own_devs[0])
+			return 0; /* DIR brings its own */
+		r = write_identity(c, etc, err);
+		return r < 0 ? r : write_resolver(c, host_etc, etc, err);
+	}
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(etc_entries); i++) {
+		const char *name = etc_entries[i];
+		size_t len = strcspn(name, "*");
+
+		r = name[len] ? show_etc_prefix(host_etc, etc, name, len, err) :
+				show_entry(host_etc, name, etc, true, err);
+	}
+	if (r == 0)
+		r = show_tls_roots(host_etc, etc, err);
+	if (r == 0)
+		r = write_identity(c, etc, err);
+	if (r == 0)
+		r = write_resolver(c, host_etc, etc, err);
+	return r;
+}
+
+static const struct dev_node {
+	const char *name;
+	unsigned int major, minor;
+} dev_nodes[] = {
+	{ "null", 1, 3 },   { "zero", 1, 5 },	 { "full", 1, 7 },
+	{ "random", 1, 8 }, { "urandom", 1, 9 }, { "tty", 5, 0 },
+};
+
+static const struct dev_link {
+	const char *name, *target;
+} dev_links[] = {
+	{ "fd", "/proc/self/fd" },	 { "stdin", "/proc/self/fd/0" },
+	{ "stdout", "/proc/self/fd/1" }, { "stderr", "/proc/self/fd/2" },
+	{ "ptmx", "pts/ptmx" },
+};
+
+/* In a user namespace nodes cannot be made: the host's is shown, after a look that it is the
+ * device its name says (CVE-2025-31133). */
+static int bind_dev_node(struct mr_child *c, int dev, const struct dev_node *node,
+			 struct mr_error *err)
+{
+	mr_auto_close int host_dev = openat(c->old_root_fd, "dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	mr_auto_close int tree = -1;
+	struct stat st;
+	int r;
+
+	if (host_dev < 0)
+		return mr_err(err, MR_E_SYS, errno, "open /dev: %m");
+	tree = mr_mountfd_clone(host_dev, node->name, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+	if (tree < 0)
+		return mr_err_wrap(err, tree, "/dev");
+	if (fstat(tree, &st) < 0 || !S_ISCHR(st.st_mode) ||
+	    st.st_rdev != makedev(node->major, node->minor))
+		return mr_err(err, MR_E_KERNEL, EINVAL, "the host's /dev/%s is not device %u:%u",
+			      node->name, node->major, node->minor);
+	r = write_new_file(dev, node->name, 0666, "", 0, err);
+	return r < 0 ? r : mr_mountfd_attach_at(tree, dev, node->name, err);
+}
+
+static int fill_dev(struct mr_child *c, int dev, struct mr_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(dev_nodes); i++) {
+		const struct dev_node *node = &dev_nodes[i];
+
+		if (c->ids.userns)
+			r = bind_dev_node(c, dev, node, err);
+		else if (mknodat(dev, node->name, S_IFCHR | 0666,
+				 makedev(node->major, node->minor)) < 0)
+			r = mr_err(err, MR_E_SYS, errno, "make /dev/%s: %m", node->name);
+	}
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(dev_links); i++) {
+		if (symlinkat(dev_links[i].target, dev, dev_links[i].name) < 0)
+			r = mr_err(err, MR_E_SYS, errno, "link /dev/%s: %m", dev_links[i].name);
+	}
+	if (r == 0)
+		r = make_dir(dev, "shm", 0755, err);
+	return r < 0 ? r : make_dir(dev, "pts", 0755, err);
+}
+
+int mr_rootfs_dev(struct mr_child *c, struct mr_error *err)
+{
+	static const struct mr_fsopt dev_opts[] = { { "mode", "0755" }, { "size", "64k" },
+						    { "nr_inodes", "64" } };
+	static const struct mr_fsopt pts_opts[] = { { "newinstance", NULL }, { "mode", "0620" },
+						    { "ptmxmode", "0666" }, { "max", "64" } };
+	const uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	mr_auto_close int dev = mr_mountfd_new("tmpfs", dev_opts, N_ELEMENTS(dev_opts), attrs, err);
+	mr_auto_close int pts = -1;
+	int r;
+
+	if (dev < 0)
+		return dev;
+	r = mr_mountfd_attach_at(dev, c->root_fd, "dev", err);
+	if (r == 0)
+		r = fill_dev(c, dev, err);
+	if (r < 0)
+		return r;
+	pts = mr_mountfd_new("devpts", pts_opts, N_ELEMENTS(pts_opts), attrs, err);
+	if (pts < 0)
+		return pts;
+	r = mr_mountfd_attach_at(pts, dev, "pts", err);
+	return r < 0 ? r : mr_mountfd_setattr(dev, MOUNT_ATTR_RDONLY, "/dev", err);
+}
+
+/* Readable by everyone or by root, of no use to a program, about the host. */
+static const char *const proc_masks[] = {
+	"acpi",	       "asound",	"interrupts", "kallsyms",  "kcore",	 "key-users",
+	"keys",	       "kmsg",		"latency_stats", "modules", "sched_debug", "scsi",
+	"sysrq-trigger", "timer_list",	"timer_stats",
+};
+
+static int mask_proc(struct mr_child *c, int proc, const char *name, struct mr_error *err)
+{
+	mr_auto_close int target = openat(proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	mr_auto_close int mask = -1;
+	struct stat st;
+
+	if (target < 0 && errno == ENOENT)
+		return 0;
+	if (target < 0 || fstat(target, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "open /proc/%s: %m", name);
+	mask = mr_mountfd_clone(c->root_fd, S_ISDIR(st.st_mode) ? "run/mask" : "run/mask-file",
+				RO_ATTRS | MOUNT_ATTR_NOEXEC, err);
+	return mask < 0 ? mask : mr_mountfd_attach(mask, target, name, err);
+}
+
+int mr_rootfs_proc(struct mr_child *c, struct mr_error *err)
+{
+	/* hidepid: our non-dumpable init, and whatever else it may not trace, is not there. */
+	static const struct mr_fsopt opts[] = { { "hidepid", "2" } };
+	mr_auto_close int proc = mr_mountfd_new("proc", opts, N_ELEMENTS(opts),
+						RO_ATTRS | MOUNT_ATTR_NOEXEC, err);
+	int r;
+
+	if (proc == -EPERM && c->ids.userns)
+		return mr_err_wrap(err, proc,
+				   "the host's /proc is partly hidden (as inside a container), so a "
+				   "user namespace may not have a new one; run as root, or start the "
+				   "container with an unmasked /proc");
+	if (proc < 0)
+		return proc;
+	r = mr_mountfd_attach_at(proc, c->root_fd, "proc", err);
+	if (r == 0)
+		r = write_new_file(c->root_fd, "run/mask-file", 0444, "", 0, err);
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(proc_masks); i++)
+		r = mask_proc(c, proc, proc_masks[i], err);
+	return r;
+}
+
+static const struct pool_dir {
+	const char *name;   /* in the pool */
+	const char *target; /* in the root; NULL: attached by the workspace's overlay */
+	mode_t mode;
+} pool_dirs[] = {
+	{ "tmp", "tmp", 01777 },
+	{ "shm", "dev/shm", 01777 },
+	{ "work", "work", 0755 },
+	{ "upper", NULL, 0755 },
+	{ "ovl", NULL, 0755 },
+};
+
+static int make_pool_dir(struct mr_child *c, const struct pool_dir *d, struct mr_error *err)
+{
+	mr_auto_close int dir = -1;
+	mr_auto_close int tree = -1;
+	int r = make_dir(c->pool_fd, d->name, d->mode, err);
+
+	if (r < 0)
+		return r;
+	dir = openat(c->pool_fd, d->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 || fchown(dir, c->ids.uid, c->ids.gid) < 0)
+		return mr_err(err, MR_E_SYS, errno, "own folder %s of the pool: %m", d->name);
+	if (!d->target)
+		return 0;
+	tree = mr_mountfd_clone(dir, "", RW_ATTRS, err);
+	return tree < 0 ? tree : mr_mountfd_attach_at(tree, c->root_fd, d->target, err);
+}
+
+/* The pool is the disk limit less what --tmpfs DEST:SIZE reserves. */
+static int pool_size(const struct mr_spec *spec, uint64_t *ret, struct mr_error *err)
+{
+	uint64_t size = spec->limits_disk_bytes;
+
+	for (size_t i = 0; i < spec->n_mounts && size != MR_UNLIMITED; i++) {
+		const struct mr_spec_mount *m = &spec->mounts[i];
+
+		if (m->kind != MR_MOUNT_TMPFS || !m->size_bytes)
+			continue;
+		if (m->size_bytes >= size)
+			return mr_err(err, MR_E_USAGE, ERANGE,
+				      "tmpfs %s of %ju bytes leaves nothing of limits.disk_bytes=%ju",
+				      m->dest, (uintmax_t)m->size_bytes,
+				      (uintmax_t)spec->limits_disk_bytes);
+		size -= m->size_bytes;
+	}
+	*ret = size == MR_UNLIMITED ? 0 : size; /* 0 is tmpfs's word for no limit */
+	return 0;
+}
+
+int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
+{
+	const bool workspace = c->spec->sandbox_workspace[0];
+	char size[32], inodes[32];
+	const struct mr_fsopt opts[] = { { "mode", "0755" }, { "size", size },
+					 { "nr_inodes", inodes } };
+	uint64_t bytes = 0;
+	int r = pool_size(c->spec, &bytes, err);
+
+	if (r < 0)
+		return r;
+	snprintf(size, sizeof(size), "%ju", (uintmax_t)bytes);
+	snprintf(inodes, sizeof(inodes), "%ju",
+		 c->spec->limits_disk_inodes == MR_UNLIMITED ?
+			 (uintmax_t)0 :
+			 (uintmax_t)c->spec->limits_disk_inodes + N_ELEMENTS(pool_dirs) + 1);
+	c->pool_fd = mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts), RW_ATTRS, err);
+	if (c->pool_fd < 0)
+		return c->pool_fd;
+	r = mr_mountfd_attach_at(c->pool_fd, c->root_fd, ".menace/pool", err);
+	if (r == 0)
+		r = note_own_dev(c, c->pool_fd, err);
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(pool_dirs); i++) {
+		const struct pool_dir *d = &pool_dirs[i];
+
+		if (workspace && strcmp(d->name, "work") == 0)
+			continue;
+		r = make_pool_dir(c, d, err);
+	}
+	return r;
+}
+
+int mr_rootfs_snippet(struct mr_child *c, struct mr_error *err)
+{
+	char path[300];
+
+	if (!c->snippet_name)
+		return 0;
+	snprintf(path, sizeof(path), "run/snippet/%s", c->snippet_name);
+	return write_new_file(c->root_fd, path, 0755, c->snippet_text, c->snippet_size, err);
+}
+
+/* The stands of mounts under /.menace are gone before anything of the payload runs; what was
+ * cloned from them stays. */
+static int remove_stands(struct mr_child *c, struct mr_error *err)
+{
+	static const char *const stands[] = { ".menace/pool", ".menace/lower" };
+
+	for (size_t i = 0; i < N_ELEMENTS(stands); i++) {
+		/* EINVAL: nothing is mounted there */
+		if (umount2(stands[i], MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL)
+			return mr_err(err, MR_E_SYS, errno, "unmount %s: %m", stands[i]);
+		if (unlinkat(c->root_fd, stands[i], AT_REMOVEDIR) < 0)
+			return mr_err(err, MR_E_SYS, errno, "remove %s: %m", stands[i]);
+	}
+	if (unlinkat(c->root_fd, ".menace", AT_REMOVEDIR) < 0)
+		return mr_err(err, MR_E_SYS, errno, "remove .menace: %m");
+	return 0;
+}
+
+int mr_rootfs_enter(struct mr_child *c, struct mr_error *err)
+{
+	int r;
+
+	if (fchdir(c->root_fd) < 0)
+		return mr_err(err, MR_E_SYS, errno, "enter the new root: %m");
+	if (mr_pivot_root(".", ".") < 0)
+		return mr_err(err, MR_E_SYS, errno,
+			      "pivot_root: %m%s", errno == EINVAL ?
+			      " (the host's root may be an initramfs: switch_root first)" : "");
+	if (umount2(".", MNT_DETACH) < 0)
+		return mr_err(err, MR_E_SYS, errno, "unmount the host's root: %m");
+	if (chdir("/") < 0)
+		return mr_err(err, MR_E_SYS, errno, "chdir /: %m");
+	c->old_root_fd = mr_close(c->old_root_fd);
+	r = remove_stands(c, err);
+	if (r < 0)
+		return r;
+	umask(022);
+	return mr_mountfd_setattr(c->root_fd, MOUNT_ATTR_RDONLY, "/", err);
+}

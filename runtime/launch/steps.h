@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps: what runs in the sandbox's init, in order
+ *
+ * struct mr_child is the state the steps share.  The order, with its reasons, is
+ * the table in child.c; each step here is one row of it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "runtime/launch/launch.h"
+#include "runtime/launch/sync.h"
+
+struct mr_child {
+	const struct mr_launch_opts *opts;
+	const struct mr_spec *spec;
+	struct mr_ids ids;
+	struct mr_seccomp_policy policy;
+	const struct sock_fprog *filter;
+	int sync_fd;	 /* our end */
+	int go_fd;	 /* read end: the payload waits here */
+	int *trees;	 /* one a spec mount: detached mount made by the parent, or -1 */
+	int workspace_tree; /* likewise */
+	char **argv;	 /* what is executed; argv[0] is looked up in env's PATH when it has no '/' */
+	char **envp;
+	const char *snippet_name; /* file name under /run/snippet, or NULL */
+	const char *snippet_text;
+	size_t snippet_size;
+
+	int old_root_fd; /* the host's root, until the pivot */
+	int root_fd;	 /* our root's mount */
+	int pool_fd;	 /* file system of the writable places */
+	int upper_fd, lower_fd; /* workspace; -1 without */
+	int pty_fd;	 /* master, -1 without a tty */
+	dev_t own_devs[4]; /* file systems in which mount points may be made */
+	unsigned int n_own_devs;
+	struct mr_sync_msg built;
+};
+
+/* child.c: never returns. */
+_Noreturn void mr_child_main(struct mr_child *c);
+
+/* init.c: fork the payload, wait, report; never returns. */
+_Noreturn void mr_init_main(struct mr_child *c);
+
+typedef int mr_step_fn(struct mr_child *c, struct mr_error *err);
+
+/* idmap.c */
+mr_step_fn mr_idmap_become;
+/* A user namespace that maps ids for an idmapped mount: on-disk `from` shows as `to`, all
+ * others as they are.  Descriptor, or negative errno. */
+int mr_idmap_userns_fd(uid_t from_uid, uid_t to_uid, gid_t from_gid, gid_t to_gid,
+		       struct mr_error *err);
+/* Write the maps of the new child. */
+int mr_idmap_write(pid_t pid, const struct mr_ids *ids, struct mr_error *err);
+
+/* rootfs.c: the tree; mounts.c: what the spec adds to it */
+mr_step_fn mr_rootfs_begin;
+mr_step_fn mr_rootfs_system;
+mr_step_fn mr_rootfs_etc;
+mr_step_fn mr_rootfs_dev;
+mr_step_fn mr_rootfs_proc;
+mr_step_fn mr_rootfs_pool;
+mr_step_fn mr_rootfs_snippet;
+mr_step_fn mr_rootfs_enter;
+mr_step_fn mr_mounts_workspace;
+mr_step_fn mr_mounts_spec;
+mr_step_fn mr_mounts_hide;
+
+/* rlimits.c */
+int mr_rlimits_apply(const struct mr_spec *spec, bool limits_by_rlimit, struct mr_error *err);
+
+/* stdio.c: descriptors 0 to 2, in the payload; closing of all others */
+int mr_stdio_open_tty(struct mr_child *c, struct mr_error *err);
+int mr_stdio_attach(struct mr_child *c, struct mr_error *err);
+/* Close every descriptor from 3 up but those in keep[]. */
+int mr_stdio_close_except(const int *keep, size_t n, struct mr_error *err);
+
+/* env.c: the environment of the payload; malloc'd, NULL-terminated. */
+char **mr_env_build(const struct mr_spec *spec);
+
+/* program.c: what to execute; fills argv and the snippet members. */
+int mr_program_resolve(struct mr_child *c, struct mr_error *err);
+void mr_program_release(struct mr_child *c);
+/* Find and exec; returns only on failure, with MR_E_NOENT or MR_E_NOEXEC. */
+int mr_program_exec(char **argv, char **envp, struct mr_error *err);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keep: copy what changed in a workspace to a directory of the caller's
+ *
+ * To bring the result into a tree of one's own: there, remove what .menace-deleted lists
+ * (xargs -0 rm -rf --), then copy the rest over.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/supervise/changes.h"
+
+struct json_t;
+struct mr_error;
+
+/* List of what is to be removed before the rest is copied over: the paths of the rows
+ * "deleted" and "type_changed", each ended by a NUL.  Only there when it is not empty.
+ * An entry of the payload with this name at the top is not kept, and a note says so. */
+#define MR_KEEP_DELETED_NAME ".menace-deleted"
+
+#define MR_KEEP_MAX_NOTES 100
+
+struct mr_keep_opts {
+	uint64_t max_bytes; /* file data copied; holes do not count */
+};
+#define MR_KEEP_OPTS_INIT               \
+	{                               \
+		.max_bytes = 1ULL << 40 \
+	}
+
+/* An entry that was not kept. */
+struct mr_keep_note {
+	char *path;
+	const char *why; /* static text */
+	int errnum; /* or 0 */
+};
+
+struct mr_kept {
+	uint64_t files, dirs, symlinks;
+	uint64_t bytes; /* file data copied */
+	uint64_t deletions; /* paths in the list */
+	uint64_t skipped;
+	bool complete; /* nothing skipped, and the changes had a row for everything */
+	struct mr_keep_note notes[MR_KEEP_MAX_NOTES];
+	size_t n_notes; /* the first ones of the skipped */
+};
+
+/* Copy the rows added, modified and type_changed, and metadata where the mode changed, from
+ * upper_fd into the directory out_fd, which must be empty.  Ownership is that of the calling
+ * process; modes are kept without setuid, setgid and sticky, times of modification as well.
+ * A symbolic link is kept as it is: its target is the payload's text, do not follow it.
+ * Hard links become files of their own; fifos, sockets and devices are skipped with a note.
+ * opts NULL: MR_KEEP_OPTS_INIT.  *ret is also filled on failure, as far as it went.
+ * Errors: MR_E_USAGE when out_fd is not empty; MR_E_SYS when the disk refuses.  What cannot
+ * be kept for a reason of its own (unreadable, name too long) is a note. */
+int mr_keep_changes(int upper_fd, int out_fd, const struct mr_changes *changes,
+		    const struct mr_keep_opts *opts, struct mr_kept *ret, struct mr_error *err);
+void mr_keep_deinit(struct mr_kept *kept);
+
+/* New reference: files, dirs, symlinks, bytes, deletions, skipped, complete,
+ * notes [{path, why, errno}]. */
+struct json_t *mr_keep_to_json(const struct mr_kept *kept);

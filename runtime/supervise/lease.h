@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leases: what a crash would leave is written down before it is made
+ *
+ * A lease is a file named after the run, locked (OFD) by its supervisor for as long
+ * as the run has anything outside of its own processes: the control groups of that
+ * name.  A lease nobody holds belongs to a dead supervisor; the next start removes
+ * what it names.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct mr_error;
+struct mr_cgroup_host;
+
+#define MR_RUN_ID_SIZE 27 /* 26 letters and digits, NUL */
+
+/* A new run id: 48 bits of time, 80 random bits, in order of time. */
+void mr_lease_new_id(char ret_id[MR_RUN_ID_SIZE]);
+
+/* The folder of leases (/run/menace/leases as root, else below XDG_RUNTIME_DIR or /tmp), made
+ * if missing, refused when it is not ours alone. Descriptor or negative errno. */
+int mr_lease_open_dir(struct mr_error *err);
+/* Take the lease of a run: descriptor that holds it, or negative errno. */
+int mr_lease_take(int dir_fd, const char *id, struct mr_error *err);
+/* Give it back: remove the file, close the descriptor; returns -1. */
+int mr_lease_release(int dir_fd, const char *id, int lease_fd);
+/* Remove what dead supervisors left.  The number of runs swept, or negative errno; a run that
+ * cannot be swept is left for the next start and counted in *ret_failed. */
+int mr_lease_sweep(int dir_fd, const struct mr_cgroup_host *host, size_t *ret_failed,
+		   struct mr_error *err);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Notify: the supervisor's answer to calls that seccomp hands over
+ *
+ * A denied call gets the errno of its row and becomes a denial.  What is let
+ * through is never let through because of what its arguments pointed to: the
+ * payload could change that between our look and the kernel's.  Such a look only
+ * decides what is recorded.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/base/loop.h"
+#include "runtime/launch/seccomp.h"
+#include "runtime/supervise/denials.h"
+
+struct mr_error;
+struct seccomp_notif;
+struct seccomp_notif_resp;
+
+struct mr_notify {
+	struct mr_loop *loop;
+	struct mr_source source;
+	int fd;		/* the listener, owned */
+	int root_fd;	/* the sandbox's root, borrowed */
+	uid_t uid;	/* the payload's, outside */
+	gid_t gid;
+	struct mr_seccomp_policy policy;
+	struct mr_denials *denials;
+	pid_t payload_pid;
+	bool started; /* level 4: the exec that starts the program is over */
+	uint64_t handled;
+	struct seccomp_notif *req;
+	struct seccomp_notif_resp *resp;
+	size_t req_size, resp_size; /* the kernel's structs may be longer than ours */
+};
+
+/* Who the main process is, outside. */
+struct mr_notify_payload {
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Serve listener_fd (owned from now on, also on failure). */
+int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener_fd, int root_fd,
+		    const struct mr_seccomp_policy *policy,
+		    const struct mr_notify_payload *payload, struct mr_denials *denials, struct mr_error *err);
+void mr_notify_stop(struct mr_notify *notify);
+
+/* The text of a socket address, "1.2.3.4:80" or "[::1]:80", for messages. */
+void mr_notify_format_address(const void *addr, size_t len, char *buf, size_t size);

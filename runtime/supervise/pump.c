@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pumps
+ *
+ * Flow control is the pipe's: while bytes wait for a slow reader, the payload's
+ * pipe is not read, fills, and the payload blocks in write(2), as it would without
+ * us.  A reader that is gone (EPIPE) closes the payload's pipe, so that `yes | head`
+ * ends.
+ */
+#include "runtime/supervise/pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+
+int mr_sink_fd_open(int caller_fd, struct mr_sink_fd *ret, struct mr_error *err)
+{
+	char path[32];
+	struct stat st;
+	int fd;
+
+	*ret = (struct mr_sink_fd){ .fd = -1 };
+	if (fstat(caller_fd, &st) < 0)
+		return errno == EBADF ? 0 : mr_err(err, MR_E_SYS, errno, "stat descriptor %d: %m",
+						   caller_fd);
+	if (S_ISDIR(st.st_mode))
+		return mr_err(err, MR_E_USAGE, EISDIR, "descriptor %d is a directory", caller_fd);
+	ret->fd = caller_fd;
+	ret->socket = S_ISSOCK(st.st_mode);
+	ret->pollable = !S_ISREG(st.st_mode);
+	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+		return 0; /* a file never blocks; a socket takes MSG_DONTWAIT */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", caller_fd);
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0) {
+		ret->fd = fd;
+		ret->own = true;
+	}
+	return 0; /* EACCES on somebody else's terminal: write to it as it is */
+}
+
+void mr_sink_fd_close(struct mr_sink_fd *sink)
+{
+	if (sink->own)
+		mr_close(sink->fd);
+	sink->fd = -1;
+	sink->own = false;
+}
+
+static ssize_t sink_write(const struct mr_sink_fd *sink, const char *buf, size_t n)
+{
+	/* Where we could not make it non-blocking, a small write after poll is the next best. */
+	if (sink->socket)
+		return send(sink->fd, buf, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return write(sink->fd, buf, sink->own || !sink->pollable || n < 4096 ? n : 4096);
+}
+
+static void end_input(struct mr_pump_out *pump)
+{
+	int fd = pump->in.fd;
+
+	mr_loop_remove(pump->loop, &pump->in);
+	mr_close(fd);
+	pump->ended = true;
+}
+
+/* Pass on what waits. True when nothing waits any more. */
+static bool flush(struct mr_pump_out *pump)
+{
+	while (pump->pending_at < pump->pending_end) {
+		ssize_t n = sink_write(&pump->sink, pump->buf + pump->pending_at,
+				       pump->pending_end - pump->pending_at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return false;
+		if (n < 0) { /* EPIPE, ENOSPC: the reader is lost; let the payload know */
+			pump->pending_at = pump->pending_end = 0;
+			mr_sink_fd_close(&pump->sink);
+			if (!pump->ended)
+				end_input(pump);
+			return true;
+		}
+		pump->pending_at += (size_t)n;
+	}
+	pump->pending_at = pump->pending_end = 0;
+	return true;
+}
+
+static void on_writable(struct mr_source *source, uint32_t events)
+{
+	struct mr_pump_out *pump = source->owner;
+	struct mr_error err;
+
+	(void)events;
+	if (!flush(pump))
+		return;
+	mr_loop_remove(pump->loop, &pump->out);
+	if (!pump->ended && mr_loop_modify(pump->loop, &pump->in, EPOLLIN, &err) < 0)
+		end_input(pump);
+	pump->on_progress(pump, 0);
+}
+
+/* Stop reading until the caller's stream takes more. */
+static void wait_for_reader(struct mr_pump_out *pump)
+{
+	struct mr_error err;
+
+	if (!pump->ended && mr_loop_modify(pump->loop, &pump->in, 0, &err) < 0)
+		end_input(pump);
+	if (mr_loop_add(pump->loop, &pump->out, pump->sink.fd, EPOLLOUT, on_writable, pump, &err) < 0) {
+		pump->pending_at = pump->pending_end = 0;
+		if (!pump->ended)
+			end_input(pump);
+	}
+}
+
+static void on_readable(struct mr_source *source, uint32_t events)
+{
+	struct mr_pump_out *pump = source->owner;
+	ssize_t n;
+
+	(void)events;
+	if (pump->pending_end)
+		return; /* EPOLLHUP comes even when nothing is asked for */
+	n = read(pump->in.fd, pump->buf, MR_PUMP_BUF);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0) { /* EIO: the last holder of a terminal is gone */
+		end_input(pump);
+		pump->on_progress(pump, 0);
+		return;
+	}
+	mr_capture_add(&pump->capture, pump->buf, (size_t)n);
+	if (pump->sink.fd >= 0) {
+		pump->pending_end = (size_t)n;
+		if (!flush(pump))
+			wait_for_reader(pump);
+	}
+	pump->on_progress(pump, (size_t)n);
+}
+
+int mr_pump_out_start(struct mr_pump_out *pump, struct mr_loop *loop, int in_fd,
+		      struct mr_sink_fd sink, size_t head, size_t tail,
+		      void (*on_progress)(struct mr_pump_out *, size_t), void *owner,
+		      struct mr_error *err)
+{
+	int r;
+
+	*pump = (struct mr_pump_out){ .loop = loop, .in.fd = -1, .out.fd = -1, .sink = sink,
+				      .on_progress = on_progress, .owner = owner };
+	mr_capture_init(&pump->capture, head, tail);
+	pump->buf = malloc(MR_PUMP_BUF);
+	if (!pump->buf) {
+		mr_close(in_fd);
+		return mr_err(err, MR_E_SYS, ENOMEM, "output buffer: %m");
+	}
+	r = mr_loop_add(loop, &pump->in, in_fd, EPOLLIN, on_readable, pump, err);
+	if (r < 0)
+		mr_close(in_fd);
+	return r;
+}
+
+bool mr_pump_out_done(const struct mr_pump_out *pump)
+{
+	return !pump->buf || (pump->ended && !pump->pending_end);
+}
+
+void mr_pump_out_cut(struct mr_pump_out *pump)
+{
+	if (pump->buf && !pump->ended)
+		end_input(pump);
+}
+
+void mr_pump_out_stop(struct mr_pump_out *pump)
+{
+	if (!pump->buf)
+		return;
+	mr_pump_out_cut(pump);
+	mr_loop_remove(pump->loop, &pump->out);
+	mr_sink_fd_close(&pump->sink);
+	free(pump->buf);
+	pump->buf = NULL;
+}
+
+static void end_feed(struct mr_pump_in *pump)
+{
+	mr_loop_remove(pump->loop, &pump->in);
+	mr_loop_remove(pump->loop, &pump->out);
+	if (!pump->tty && ioctl(pump->out_fd, FIONREAD, &pump->unread_in_pipe) < 0)
+		pump->unread_in_pipe = 0;
+	pump->out_fd = mr_close(pump->out_fd);
+	pump->ended = true;
+}
+
+static void feed_more(struct mr_pump_in *pump);
+
+static void on_feed_writable(struct mr_source *source, uint32_t events)
+{
+	struct mr_pump_in *pump = source->owner;
+	ssize_t n = 0;
+
+	if (pump->at < pump->end)
+		n = write(pump->out_fd, pump->buf + pump->at, pump->end - pump->at);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN) && !(events & EPOLLERR))
+		return;
+	if (n < 0 || (events & EPOLLERR)) { /* the payload closed its standard input */
+		if (n > 0)
+			pump->at += (size_t)n;
+		end_feed(pump);
+		return;
+	}
+	pump->at += (size_t)n;
+	if (pump->at < pump->end)
+		return;
+	pump->at = pump->end = 0;
+	feed_more(pump);
+}
+
+static void on_feed_readable(struct mr_source *source, uint32_t events)
+{
+	struct mr_pump_in *pump = source->owner;
+	struct mr_error err;
+	ssize_t n = read(pump->in_fd, pump->buf, MR_PUMP_BUF);
+
+	(void)events;
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0) {
+		if (pump->tty && n == 0 && write(pump->out_fd, "\004", 1) < 0)
+			n = -1; /* the terminal is gone; nothing to tell */
+		end_feed(pump);
+		return;
+	}
+	pump->end = (size_t)n;
+	mr_loop_remove(pump->loop, &pump->in);
+	if (mr_loop_modify(pump->loop, &pump->out, EPOLLOUT, &err) < 0)
+		end_feed(pump);
+}
+
+/* The buffer is empty: wait for the caller's bytes, or read a file at once. */
+static void feed_more(struct mr_pump_in *pump)
+{
+	struct mr_error err;
+
+	if (pump->in_is_file) {
+		struct mr_source self = { .owner = pump };
+
+		on_feed_readable(&self, EPOLLIN);
+		return;
+	}
+	/* Without EPOLLOUT the loop still tells of a closed reader (EPOLLERR). */
+	if (mr_loop_modify(pump->loop, &pump->out, 0, &err) < 0 ||
+	    mr_loop_add(pump->loop, &pump->in, pump->in_fd, EPOLLIN, on_feed_readable, pump, &err) < 0)
+		end_feed(pump);
+}
+
+int mr_pump_in_start(struct mr_pump_in *pump, struct mr_loop *loop, int in_fd, bool own_in,
+		     int out_fd, bool tty, struct mr_error *err)
+{
+	struct stat st;
+	int r;
+
+	*pump = (struct mr_pump_in){ .loop = loop, .in.fd = -1, .out.fd = -1, .in_fd = in_fd,
+				     .own_in = own_in, .out_fd = out_fd, .tty = tty };
+	pump->buf = malloc(MR_PUMP_BUF);
+	if (!pump->buf || fstat(in_fd, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "standard input: %m");
+	pump->in_is_file = S_ISREG(st.st_mode);
+	r = mr_loop_add(loop, &pump->out, out_fd, 0, on_feed_writable, pump, err);
+	if (r == 0)
+		feed_more(pump);
+	return r;
+}
+
+/* What waits in our buffer, and in the pipe, the payload has not read. */
+static void give_back(struct mr_pump_in *pump)
+{
+	off_t unread = (off_t)(pump->end - pump->at) + pump->unread_in_pipe;
+
+	if (unread > 0 && lseek(pump->in_fd, -unread, SEEK_CUR) < 0)
+		return; /* not seekable after all: read is read */
+}
+
+void mr_pump_in_stop(struct mr_pump_in *pump)
+{
+	if (!pump->buf)
+		return;
+	if (!pump->ended)
+		end_feed(pump);
+	if (pump->in_is_file && !pump->own_in)
+		give_back(pump);
+	if (pump->own_in)
+		mr_close(pump->in_fd);
+	free(pump->buf);
+	pump->buf = NULL;
+}

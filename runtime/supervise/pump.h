@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pumps: bytes between the caller's streams and the payload's
+ *
+ * An output pump reads what the payload writes, keeps head and tail, and passes
+ * it on to the caller's stream without ever blocking the loop; a slow reader slows
+ * the payload, nothing is buffered without bound.  The input pump feeds the
+ * payload's standard input and gives bytes it did not read back to a seekable file.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/base/loop.h"
+#include "runtime/supervise/capture.h"
+
+struct mr_error;
+
+#define MR_PUMP_BUF 65536
+
+/* A stream of the caller's that can be written without blocking. */
+struct mr_sink_fd {
+	int fd;	       /* -1: nothing is passed on */
+	bool own;      /* opened by us */
+	bool socket, pollable;
+};
+/* Open a non-blocking way to the caller's descriptor (a fresh description, so that its flags, which
+ * others share, stay as they are). */
+int mr_sink_fd_open(int caller_fd, struct mr_sink_fd *ret, struct mr_error *err);
+void mr_sink_fd_close(struct mr_sink_fd *sink);
+
+struct mr_pump_out {
+	struct mr_loop *loop;
+	struct mr_source in;  /* from the payload */
+	struct mr_source out; /* to the caller, only while something waits */
+	struct mr_sink_fd sink;
+	struct mr_capture capture;
+	char *buf;	      /* what could not be passed on yet */
+	size_t pending_at, pending_end;
+	bool ended;	      /* end of file, or the reader is gone */
+	/* n bytes came; 0: the stream ended or what waited was passed on. May not stop the pump. */
+	void (*on_progress)(struct mr_pump_out *pump, size_t n);
+	void *owner;
+};
+
+/* Start reading in_fd (non-blocking, owned from now on). sink.fd -1 keeps only the capture. */
+int mr_pump_out_start(struct mr_pump_out *pump, struct mr_loop *loop, int in_fd,
+		      struct mr_sink_fd sink, size_t head, size_t tail,
+		      void (*on_progress)(struct mr_pump_out *, size_t), void *owner,
+		      struct mr_error *err);
+/* Everything the payload wrote has been read (or its reader is gone) and passed on. */
+bool mr_pump_out_done(const struct mr_pump_out *pump);
+/* Read no more; what waits is still passed on. */
+void mr_pump_out_cut(struct mr_pump_out *pump);
+void mr_pump_out_stop(struct mr_pump_out *pump);
+
+struct mr_pump_in {
+	struct mr_loop *loop;
+	struct mr_source in;  /* the caller's; not in the loop for a regular file */
+	struct mr_source out; /* to the payload */
+	int in_fd;	      /* borrowed or owned, see own_in */
+	bool own_in, in_is_file;
+	int out_fd;	      /* write end, owned */
+	bool tty;	      /* out_fd is a terminal's master: end of file is typed (^D) */
+	int unread_in_pipe;   /* bytes the payload left in its pipe, once it is closed */
+	char *buf;
+	size_t at, end;
+	bool ended;
+};
+/* Feed out_fd (non-blocking, owned) from in_fd. */
+int mr_pump_in_start(struct mr_pump_in *pump, struct mr_loop *loop, int in_fd, bool own_in,
+		     int out_fd, bool tty, struct mr_error *err);
+/* Stop, and give unread bytes back to a seekable file. */
+void mr_pump_in_stop(struct mr_pump_in *pump);

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Result, schema "menace.result/1"
+ *
+ * Facts are collected once, when the run is over and its group and file systems
+ * still exist; the document is made from them.  A number nobody measured is null,
+ * with a reason beside it where the reason is not plain.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/json.h"
+#include "runtime/base/log.h"
+#include "runtime/supervise/state.h"
+
+static bool opens_empty_dir(const char *path, int *ret_fd, struct mr_error *err)
+{
+	int fd;
+
+	if (mkdir(path, 0755) < 0 && errno != EEXIST) {
+		mr_err(err, MR_E_SYS, errno, "keep changes: make %s: %m", path);
+		return false;
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		mr_err(err, MR_E_SYS, errno, "keep changes: open %s: %m", path);
+	*ret_fd = fd;
+	return fd >= 0;
+}
+
+static void collect_changes(struct mr_run *run)
+{
+	struct mr_changes_opts opts = MR_CHANGES_OPTS_INIT;
+	mr_auto_close int out = -1;
+
+	if (run->upper_fd < 0)
+		return;
+	opts.userxattr = run->launched.ids.userns;
+	if (mr_changes_scan(run->upper_fd, run->lower_fd, &opts, &run->changes,
+			    &run->changes_error) < 0)
+		return;
+	run->has_changes = true;
+	if (!run->spec->sandbox_keep_changes[0] ||
+	    !opens_empty_dir(run->spec->sandbox_keep_changes, &out, &run->changes_error))
+		return;
+	run->has_kept = mr_keep_changes(run->upper_fd, out, &run->changes, NULL, &run->kept,
+					&run->changes_error) == 0;
+}
+
+void mr_result_collect(struct mr_run *run)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (run->cgroup) {
+		run->has_stats = mr_cgroup_stats(run->cgroup, &run->stats, &err) == 0;
+		if (!run->has_stats)
+			mr_log_warn("run %s: usage: %s", run->id, err.msg);
+	}
+	if (run->has_stats && run->stats.oom_kills != MR_STAT_UNKNOWN)
+		run->facts.oom_kills = run->stats.oom_kills;
+	if (run->has_stats && run->stats.pids_max_events != MR_STAT_UNKNOWN)
+		run->facts.pids_max_events = run->stats.pids_max_events;
+	if (run->pool_fd >= 0 && fstatvfs(run->pool_fd, &run->pool) == 0) {
+		run->has_pool = true;
+		run->facts.disk_full =
+			(run->spec->limits_disk_bytes != MR_UNLIMITED && run->pool.f_bfree == 0) ||
+			(run->spec->limits_disk_inodes != MR_UNLIMITED && run->pool.f_ffree == 0);
+	}
+	collect_changes(run);
+}
+
+static json_t *number(uint64_t value)
+{
+	return value == MR_STAT_UNKNOWN ? json_null() : json_integer((json_int_t)value);
+}
+
+static json_t *stat_of(const struct mr_run *run, uint64_t value)
+{
+	return run->has_stats ? number(value) : json_null();
+}
+
+static uint64_t timeval_us(const struct timeval *tv)
+{
+	return (uint64_t)tv->tv_sec * 1000000 + (uint64_t)tv->tv_usec;
+}
+
+static json_t *span_us(uint64_t from_ns, uint64_t to_ns)
+{
+	return from_ns && to_ns >= from_ns ? json_integer((json_int_t)((to_ns - from_ns) / 1000)) :
+					     json_null();
+}
+
+/* Three clocks: the group's, the kernel's sum over waited-for processes, and their difference. */
+static json_t *cpu_json(const struct mr_run *run)
+{
+	const struct mr_cgroup_stats *s = &run->stats;
+	uint64_t rusage = timeval_us(&run->rusage.ru_utime) + timeval_us(&run->rusage.ru_stime);
+	bool both = run->has_stats && s->cpu_usage_us != MR_STAT_UNKNOWN && run->has_rusage;
+	json_t *cpu = json_pack(
+		"{s:o, s:o, s:o, s:s?, s:o, s:o, s:o}", "usage_us", stat_of(run, s->cpu_usage_us),
+		"user_us", stat_of(run, s->cpu_user_us), "system_us", stat_of(run, s->cpu_system_us),
+		"source", run->has_stats && s->cpu_usage_us != MR_STAT_UNKNOWN ? "cpu.stat" : NULL,
+		"rusage_us", run->has_rusage ? json_integer((json_int_t)rusage) : json_null(),
+		"difference_us",
+		both ? json_integer((json_int_t)s->cpu_usage_us - (json_int_t)rusage) : json_null(),
+		"throttled_us", stat_of(run, s->cpu_throttled_us));
+
+	if (!run->has_stats && run->procs.cpu_us) {
+		json_object_set_new(cpu, "usage_us", json_integer((json_int_t)run->procs.cpu_us));
+		json_object_set_new(cpu, "source", json_string("polled /proc"));
+	}
+	return cpu;
+}
+
+static json_t *memory_json(const struct mr_run *run)
+{
+	const struct mr_cgroup_stats *s = &run->stats;
+	json_int_t rss = (json_int_t)run->rusage.ru_maxrss * 1024;
+	json_t *memory = json_pack(
+		"{s:o, s:s?, s:o, s:o}", "peak_bytes", stat_of(run, s->memory_peak_bytes), "source",
+		run->has_stats ? s->memory_peak_source : NULL, "largest_process_bytes",
+		run->has_rusage ? json_integer(rss) : json_null(), "limit_hits",
+		stat_of(run, s->memory_max_events));
+
+	if (!run->has_stats && run->procs.rss_peak_bytes) {
+		json_object_set_new(memory, "peak_bytes",
+				    json_integer((json_int_t)run->procs.rss_peak_bytes));
+		json_object_set_new(memory, "source", json_string("polled /proc"));
+	}
+	return memory;
+}
+
+static json_t *rusage_number(const struct mr_run *run, long value)
+{
+	return run->has_rusage ? json_integer(value) : json_null();
+}
+
+static json_t *io_json(const struct mr_run *run)
+{
+	const struct mr_cgroup_stats *s = &run->stats;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "block_read_bytes",
+			 stat_of(run, s->io_read_bytes), "block_write_bytes",
+			 stat_of(run, s->io_write_bytes), "block_read_ops",
+			 stat_of(run, s->io_read_ops), "block_write_ops",
+			 stat_of(run, s->io_write_ops), "rusage_inblock_512",
+			 rusage_number(run, run->rusage.ru_inblock), "rusage_oublock_512",
+			 rusage_number(run, run->rusage.ru_oublock));
+}
+
+static json_t *disk_json(const struct mr_run *run)
+{
+	uint64_t used = (uint64_t)(run->pool.f_blocks - run->pool.f_bfree) * run->pool.f_frsize;
+
+	/* An unlimited tmpfs has no block count. */
+	if (!run->has_pool || !run->pool.f_blocks)
+		return json_pack("{s:n, s:n}", "used_bytes", "used_inodes");
+	return json_pack("{s:I, s:I}", "used_bytes", (json_int_t)used, "used_inodes",
+			 (json_int_t)(run->pool.f_files - run->pool.f_ffree));
+}
+
+static json_t *psi_json(const struct mr_run *run)
+{
+	const struct mr_cgroup_stats *s = &run->stats;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "cpu_some_us", stat_of(run, s->psi_cpu_some_us),
+			 "memory_some_us", stat_of(run, s->psi_memory_some_us), "memory_full_us",
+			 stat_of(run, s->psi_memory_full_us), "io_some_us",
+			 stat_of(run, s->psi_io_some_us), "io_full_us",
+			 stat_of(run, s->psi_io_full_us));
+}
+
+static json_t *usage_json(const struct mr_run *run)
+{
+	const struct mr_cgroup_stats *s = &run->stats;
+
+	return json_pack(
+		"{s:o, s:o, s:o, s:{s:o, s:o, s:s}, s:{s:o, s:o, s:s}, s:o, s:o, s:{s:o, s:o}, s:o}",
+		"wall_us", span_us(run->go_ns, run->end_ns), "cpu", cpu_json(run), "memory",
+		memory_json(run), "page_faults", "minor", rusage_number(run, run->rusage.ru_minflt),
+		"major", rusage_number(run, run->rusage.ru_majflt), "source", "rusage",
+		"context_switches", "voluntary", rusage_number(run, run->rusage.ru_nvcsw),
+		"involuntary", rusage_number(run, run->rusage.ru_nivcsw), "source", "rusage", "io",
+		io_json(run), "disk", disk_json(run), "pids", "peak", stat_of(run, s->pids_peak),
+		"limit_hits", stat_of(run, s->pids_max_events), "pressure", psi_json(run));
+}
+
+static json_t *limits_json(const struct mr_run *run)
+{
+	const struct mr_field *fields = mr_spec_fields();
+	json_t *limits = json_object();
+
+	for (int i = 0; i < MR_FIELD_COUNT_; i++) {
+		uint64_t value;
+
+		if (strcmp(fields[i].section, "limits") != 0)
+			continue;
+		value = mr_spec_get(run->spec, (enum mr_field_id)i);
+		json_object_set_new(limits, fields[i].name,
+				    value == MR_UNLIMITED ? json_string("unlimited") :
+				    fields[i].type == MR_FIELD_MILLI ?
+					    json_real((double)value / 1000) :
+					    json_integer((json_int_t)value));
+	}
+	return limits;
+}
+
+static json_t *limits_hit_json(const struct mr_run *run)
+{
+	static const char *const by_kill[] = {
+		[MR_KILL_WALL] = "wall",     [MR_KILL_CPU] = "cpu_time", [MR_KILL_IDLE] = "idle",
+		[MR_KILL_OUTPUT] = "output", [MR_KILL_OOM] = "memory",	 [MR_KILL_PIDS] = "pids",
+	};
+	json_t *hit = json_array();
+
+	if (run->facts.kill < N_ELEMENTS(by_kill) && by_kill[run->facts.kill])
+		json_array_append_new(hit, json_string(by_kill[run->facts.kill]));
+	if (run->facts.oom_kills && run->facts.kill != MR_KILL_OOM)
+		json_array_append_new(hit, json_string("memory"));
+	if (run->facts.pids_max_events)
+		json_array_append_new(hit, json_string("pids"));
+	if (run->facts.disk_full)
+		json_array_append_new(hit, json_string("disk"));
+	return hit;
+}
+
+static json_t *oom_json(const struct mr_run *run)
+{
+	const char *level = run->has_stats ? mr_cgroup_oom_level(run->cgroup, &run->stats) : NULL;
+
+	return json_pack("{s:o, s:s?}", "kills", stat_of(run, run->stats.oom_kills), "level", level);
+}
+
+static json_t *exit_json(const struct mr_run *run)
+{
+	const struct mr_verdict *v = &run->verdict;
+
+	return json_pack("{s:i, s:o, s:o, s:s?}", "status", v->exit_status, "code",
+			 v->has_code ? json_integer(v->code) : json_null(), "signal",
+			 v->signal ? json_integer(v->signal) : json_null(), "signal_name",
+			 v->signal ? sigabbrev_np(v->signal) : NULL);
+}
+
+static json_t *timings_json(const struct mr_run *run)
+{
+	json_t *steps = json_object();
+
+	for (size_t i = 0; i < run->built.built.n && mr_launch_step_name(i); i++)
+		json_object_set_new(steps, mr_launch_step_name(i),
+				    json_real((double)run->built.built.took_ns[i] / 1000));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "cgroup_us",
+			 span_us(run->begin_ns, run->cgroup_ns), "clone_us",
+			 json_integer((json_int_t)(run->launched.clone_ns / 1000)), "setup_us",
+			 span_us(run->begin_ns, run->go_ns), "teardown_us",
+			 span_us(run->end_ns, run->done_ns), "steps_us", steps);
+}
+
+static json_t *error_json(const struct mr_error *err)
+{
+	return json_pack("{s:s, s:i, s:s}", "code", mr_errc_name(err->code), "errno", err->errnum,
+			 "message", err->msg);
+}
+
+static json_t *workspace_json(const struct mr_run *run)
+{
+	json_t *workspace;
+
+	if (!run->spec->sandbox_workspace[0])
+		return json_null();
+	workspace = json_pack("{s:s, s:o, s:o, s:o}", "path", run->spec->sandbox_workspace, "changes",
+			      run->has_changes ? mr_changes_to_json(&run->changes) : json_null(),
+			      "kept", run->has_kept ? mr_keep_to_json(&run->kept) : json_null(),
+			      "error", run->changes_error.code ? error_json(&run->changes_error) :
+								 json_null());
+	return workspace;
+}
+
+static json_t *time_json(uint64_t real_ns)
+{
+	time_t seconds = (time_t)(real_ns / 1000000000);
+	char text[40], day[24];
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%06juZ", day, (uintmax_t)(real_ns % 1000000000 / 1000));
+	return json_string(text);
+}
+
+json_t *mr_run_result(struct mr_run *run)
+{
+	char spec_hash[65];
+	json_t *list = json_array(), *result;
+
+	mr_spec_hash(run->spec, spec_hash);
+	for (size_t i = 0; i < run->spec->unenforced.n; i++)
+		json_array_append_new(list, json_string(run->spec->unenforced.v[i]));
+	result = json_pack(
+		"{s:s, s:s, s:s, s:s?, s:s, s:o, s:s, s:o, s:o}", "schema", "menace.result/1", "version",
+		MENACE_VERSION, "run_id", run->id, "name", run->spec->name, "spec_sha256", spec_hash,
+		"started_at", time_json(run->start_real_ns), "reason",
+		mr_reason_name(run->verdict.reason), "exit", exit_json(run), "error",
+		run->facts.setup_failed ? error_json(&run->error) : json_null());
+	json_object_set_new(result, "usage", usage_json(run));
+	json_object_set_new(result, "limits", limits_json(run));
+	json_object_set_new(result, "limits_hit", limits_hit_json(run));
+	json_object_set_new(result, "oom", oom_json(run));
+	json_object_set_new(result, "leftover_killed", json_integer(run->leftover_killed));
+	json_object_set_new(result, "stdout", mr_capture_to_json(&run->out.capture));
+	json_object_set_new(result, "stderr", mr_capture_to_json(&run->err.capture));
+	json_object_set_new(result, "workspace", workspace_json(run));
+	json_object_set_new(result, "denials", mr_denials_to_json(&run->denials));
+	json_object_set_new(result, "receipt", mr_receipt_to_json(&run->receipt, run->spec));
+	json_object_set_new(result, "not_enforced", list);
+	json_object_set_new(result, "timings", timings_json(run));
+	return result;
+}

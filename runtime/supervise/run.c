@@ -1,0 +1,806 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Run
+ *
+ *   SETTING_UP --READY, verified--> RUNNING --main ended | killed--> ENDING --> DONE
+ *        \------------failed, killed---------------------------------^
+ *
+ * transitions[state][event] below is the whole life; a missing entry is an event
+ * that means nothing in that state.  ENDING is entered once: it kills the group, so
+ * nothing of the payload lives on, and waits for three things: init reaped, the
+ * group empty, the streams drained.  Then the facts are collected while the
+ * group and the file systems still exist, and the owner is told.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/compat.h"
+#include "runtime/base/log.h"
+#include "runtime/supervise/state.h"
+
+#define POLL_MS 20 /* between looks at a tree without a control group */
+#define CPU_PERIOD_US 100000
+
+enum event { EV_BUILT, EV_READY, EV_FAILED, EV_EXITED, EV_LOST, EV_KILL, EV_PROGRESS, EV_COUNT_ };
+
+struct message {
+	const struct mr_sync_msg *msg;
+	int *fds; /* by bit; what a handler keeps it sets to -1 */
+	pid_t pid;
+};
+
+static void handle(struct mr_run *run, enum event event, struct message *m);
+
+int mr_run_host_open(struct mr_run_host *host, struct mr_error *err)
+{
+	size_t failed = 0;
+	int r;
+
+	*host = (struct mr_run_host){ .lease_dir = -1 };
+	r = mr_loop_new(&host->loop, err);
+	if (r == 0)
+		r = mr_cgroup_detect(&host->cgroups, err);
+	if (r == 0)
+		r = host->lease_dir = mr_lease_open_dir(err);
+	if (r >= 0)
+		r = mr_lease_sweep(host->lease_dir, host->cgroups, &failed, err);
+	if (r > 0)
+		mr_log_info("removed what %d crashed runs had left", r);
+	if (r >= 0 && failed)
+		mr_log_warn("%zu crashed runs could not be removed yet: %s", failed, err->msg);
+	if (r < 0)
+		mr_run_host_close(host);
+	return r < 0 ? r : 0;
+}
+
+void mr_run_host_close(struct mr_run_host *host)
+{
+	host->lease_dir = mr_close(host->lease_dir);
+	host->cgroups = mr_cgroup_host_free(host->cgroups);
+	host->loop = mr_loop_free(host->loop);
+}
+
+static uint64_t real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Something of ours failed: remembered once, the first is the cause. */
+static void fail(struct mr_run *run, const struct mr_error *err)
+{
+	if (!run->facts.setup_failed) {
+		run->facts.setup_failed = true;
+		run->facts.setup_exit_status = mr_errc_exit_status(err->code);
+		run->error = *err;
+	}
+}
+
+/* --- set-up ----------------------------------------------------------------- */
+
+static struct mr_limits limits_of(const struct mr_spec *spec)
+{
+	struct mr_limits limits = { .memory_max = spec->limits_memory_max_bytes,
+				    .swap_max = spec->limits_swap_max_bytes,
+				    .pids_max = spec->limits_pids_max,
+				    .cpu_quota_us = MR_UNLIMITED,
+				    .cpu_period_us = CPU_PERIOD_US };
+
+	if (spec->limits_cpus != MR_UNLIMITED)
+		limits.cpu_quota_us = spec->limits_cpus * CPU_PERIOD_US / 1000;
+	return limits;
+}
+
+static int make_cgroup(struct mr_run *run, struct mr_error *err)
+{
+	const struct mr_cgroup_host *host = run->host->cgroups;
+	const struct mr_limits limits = limits_of(run->spec);
+	int r;
+
+	if (mr_cgroup_host_mode(host) == MR_CGROUP_NONE) {
+		if (!mr_spec_tolerates(run->spec, "cgroup"))
+			return mr_err(err, MR_E_KERNEL, EPERM,
+				      "no control group can be had: %s; --best-effort cgroup runs with "
+				      "rlimits and polling instead", mr_cgroup_host_why(host));
+		mr_receipt_degrade(&run->receipt, "cgroup", "%s", mr_cgroup_host_why(host));
+		return 0;
+	}
+	r = mr_cgroup_new(host, run->id, &limits, 1, &run->cgroup, err);
+	return r < 0 ? mr_err_wrap(err, r, "control group") : 0;
+}
+
+/* The caller's input: a pipe may go as it is, nothing else of the caller's does. */
+static int open_stdin(struct mr_run *run, int *ret_child, int *ret_feed, int *ret_source,
+		      struct mr_error *err)
+{
+	const char *path = run->spec->sandbox_stdin_path;
+	mr_auto_close int file = -1;
+	int source = run->opts.stdin_fd, pair[2];
+	struct stat st;
+
+	if (path[0]) {
+		source = file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (source < 0)
+			return mr_err(err, MR_E_USAGE, errno, "standard input %s: %m", path);
+	}
+	if (source < 0 || fstat(source, &st) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return mr_err(err, MR_E_USAGE, EISDIR,
+			      "standard input is a directory; it would be a way into the host's files");
+	*ret_source = path[0] ? mr_take_fd(file) : source;
+	if (run->spec->sandbox_tty)
+		return 0; /* fed through the terminal */
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+	*ret_child = pair[0];
+	*ret_feed = pair[1];
+	if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+	return 0;
+}
+
+static void on_progress(struct mr_pump_out *pump, size_t n);
+
+static int start_output(struct mr_run *run, struct mr_pump_out *pump, int from, int caller_fd,
+			struct mr_error *err)
+{
+	struct mr_sink_fd sink = { .fd = -1 };
+	int r = 0;
+
+	if (caller_fd >= 0 && run->spec->output_forward)
+		r = mr_sink_fd_open(caller_fd, &sink, err);
+	if (r == 0 && fcntl(from, F_SETFL, O_NONBLOCK) < 0)
+		r = mr_err(err, MR_E_SYS, errno, "output pipe: %m");
+	if (r < 0) {
+		mr_close(from);
+		return r;
+	}
+	return mr_pump_out_start(pump, run->host->loop, from, sink, run->spec->output_head_bytes,
+				 run->spec->output_tail_bytes, on_progress, run, err);
+}
+
+static int open_outputs(struct mr_run *run, int child[3], struct mr_error *err)
+{
+	struct mr_pump_out *pumps[] = { &run->out, &run->err };
+	const int callers[] = { run->opts.stdout_fd, run->opts.stderr_fd };
+
+	for (int i = 0; i < 2; i++) {
+		int pair[2], r;
+
+		if (pipe2(pair, O_CLOEXEC) < 0)
+			return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		child[i + 1] = pair[1];
+		r = start_output(run, pumps[i], pair[0], callers[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int start_input(struct mr_run *run, int source, int feed, struct mr_error *err)
+{
+	const bool own = run->spec->sandbox_stdin_path[0];
+
+	if (source < 0 || feed < 0) {
+		mr_close(feed);
+		if (own)
+			mr_close(source);
+		return 0;
+	}
+	return mr_pump_in_start(&run->in, run->host->loop, source, own, feed, run->pty_fd >= 0, err);
+}
+
+static void on_sync(struct mr_source *source, uint32_t events);
+static void on_init(struct mr_source *source, uint32_t events);
+static void on_empty(struct mr_source *source, uint32_t events);
+static void on_oom(struct mr_source *source, uint32_t events);
+static void on_drain(struct mr_source *source, uint32_t events);
+
+static int watch(struct mr_run *run, struct mr_error *err)
+{
+	struct mr_loop *loop = run->host->loop;
+	short oom_events = 0;
+	int timer, oom_fd, r;
+
+	timer = mr_timer_open(err);
+	if (timer < 0)
+		return timer;
+	r = mr_loop_add(loop, &run->drain, timer, EPOLLIN, on_drain, run, err);
+	if (r < 0) {
+		mr_close(timer);
+		return r;
+	}
+	r = mr_loop_add(loop, &run->sync, run->launched.sync_fd, EPOLLIN, on_sync, run, err);
+	if (r == 0)
+		r = mr_loop_add(loop, &run->init, run->launched.pidfd, EPOLLIN, on_init, run, err);
+	if (r < 0 || !run->cgroup)
+		return r;
+	r = mr_loop_add(loop, &run->empty, mr_cgroup_events_fd(run->cgroup), EPOLLPRI, on_empty, run,
+			err);
+	oom_fd = mr_cgroup_oom_fd(run->cgroup, &oom_events);
+	/* v2 kills the whole group by itself (memory.oom.group) */
+	if (r == 0 && oom_fd >= 0 && oom_events == POLLIN)
+		r = mr_loop_add(loop, &run->oom, oom_fd, EPOLLIN, on_oom, run, err);
+	return r;
+}
+
+static int launch(struct mr_run *run, struct mr_error *err)
+{
+	int child[3] = { -1, -1, -1 }, feed = -1, source = -1, r;
+	struct mr_launch_opts opts = { .spec = run->spec, .cgroup = run->cgroup,
+				       .slot = run->opts.slot, .netns_fd = -1 };
+
+	r = open_stdin(run, &child[0], &feed, &source, err);
+	if (r == 0 && !run->spec->sandbox_tty)
+		r = open_outputs(run, child, err);
+	memcpy(opts.stdio, child, sizeof(child));
+	if (r == 0)
+		r = mr_launch_start(&opts, &run->launched, err);
+	for (int i = 0; i < 3; i++)
+		mr_close(child[i]);
+	if (r == 0)
+		mr_receipt_begin(&run->receipt, &run->launched);
+	if (r == 0)
+		r = watch(run, err);
+	if (r < 0 || run->spec->sandbox_tty) {
+		mr_close(feed);
+		run->in.in_fd = source; /* until the terminal is there */
+		return r;
+	}
+	return start_input(run, source, feed, err);
+}
+
+static int start(struct mr_run *run, struct mr_error *err)
+{
+	int r;
+
+	run->start_real_ns = real_ns();
+	run->begin_ns = mr_now_ns();
+	r = mr_launch_check(run->spec, err);
+	if (r == 0)
+		r = run->lease_fd = mr_lease_take(run->host->lease_dir, run->id, err);
+	if (r >= 0)
+		r = make_cgroup(run, err);
+	run->cgroup_ns = mr_now_ns();
+	return r < 0 ? r : launch(run, err);
+}
+
+static void finish(struct mr_run *run);
+
+struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *opts)
+{
+	struct mr_run *run = calloc(1, sizeof(*run));
+	struct mr_error err = MR_ERROR_INIT;
+
+	mr_assert(run);
+	run->host = host;
+	run->opts = *opts;
+	run->spec = opts->spec;
+	run->lease_fd = run->root_fd = run->pool_fd = run->upper_fd = run->lower_fd = -1;
+	run->pty_fd = run->sync.fd = run->init.fd = run->empty.fd = run->oom.fd = -1;
+	run->drain.fd = run->deadlines.source.fd = -1;
+	run->launched = (struct mr_launched){ .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
+	run->in.in_fd = -1;
+	mr_lease_new_id(run->id);
+	if (start(run, &err) < 0) {
+		fail(run, &err);
+		if (run->launched.pidfd >= 0)
+			mr_launched_kill(&run->launched);
+		run->init_gone = true;
+		run->opts.on_done = NULL;
+		finish(run);
+	}
+	return run;
+}
+
+/* --- events of the sandbox's side --------------------------------------------- */
+
+static void on_sync(struct mr_source *source, uint32_t events)
+{
+	static const enum event event_of[] = {
+		[MR_SYNC_FAILED] = EV_FAILED, [MR_SYNC_BUILT] = EV_BUILT,
+		[MR_SYNC_READY] = EV_READY,   [MR_SYNC_EXITED] = EV_EXITED,
+	};
+	struct mr_run *run = source->owner;
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_sync_msg msg;
+	int fds[8], pid = 0;
+	int r = mr_sync_recv(run->launched.sync_fd, &msg, MSG_DONTWAIT, fds, &pid, &err);
+	struct message m = { .msg = &msg, .fds = fds, .pid = pid };
+
+	(void)events;
+	if (r == -EAGAIN)
+		return;
+	if (r > 0 && (msg.type >= N_ELEMENTS(event_of) || msg.type == MR_SYNC_MAPPED ||
+		      msg.type == MR_SYNC_SIGNAL || msg.type == 0))
+		r = mr_err(&err, MR_E_PROTO, EPROTO, "message %u from the sandbox", msg.type);
+	if (r < 0)
+		fail(run, &err);
+	if (r <= 0) {
+		mr_loop_remove(run->host->loop, &run->sync);
+		if (r < 0)
+			handle(run, EV_LOST, NULL);
+		return; /* at end of file init is going: its pidfd tells */
+	}
+	handle(run, event_of[msg.type], &m);
+	for (int i = 0; i < 8; i++)
+		mr_close(fds[i]);
+}
+
+static void on_init(struct mr_source *source, uint32_t events)
+{
+	struct mr_run *run = source->owner;
+	struct rusage ru;
+
+	(void)events;
+	/* What it said last comes first. */
+	while (run->sync.fd >= 0 && run->state != MR_RUN_DONE) {
+		struct pollfd p = { .fd = run->sync.fd, .events = POLLIN };
+
+		if (poll(&p, 1, 0) != 1)
+			break;
+		on_sync(&run->sync, EPOLLIN);
+	}
+	if (wait4(run->launched.init_pid, NULL, WNOHANG, &ru) != run->launched.init_pid)
+		return;
+	if (!run->has_rusage)
+		run->rusage = ru;
+	run->has_rusage = true;
+	mr_loop_remove(run->host->loop, &run->init);
+	run->init_gone = true;
+	handle(run, EV_LOST, NULL);
+}
+
+static bool is_group_empty(struct mr_run *run)
+{
+	struct mr_error err;
+
+	return !run->cgroup || mr_cgroup_populated(run->cgroup, &err) <= 0;
+}
+
+static void on_empty(struct mr_source *source, uint32_t events)
+{
+	struct mr_run *run = source->owner;
+
+	(void)events;
+	handle(run, EV_PROGRESS, NULL);
+}
+
+static void kill_for(struct mr_run *run, enum mr_kill_cause cause)
+{
+	if (run->facts.kill == MR_KILL_NONE && run->state < MR_RUN_ENDING)
+		run->facts.kill = cause;
+	handle(run, EV_KILL, NULL);
+}
+
+static void on_oom(struct mr_source *source, uint32_t events)
+{
+	struct mr_run *run = source->owner;
+
+	(void)events;
+	mr_timer_ack(source->fd); /* an eventfd is read the same way */
+	kill_for(run, MR_KILL_OOM);
+}
+
+static void on_progress(struct mr_pump_out *pump, size_t n)
+{
+	struct mr_run *run = pump->owner;
+
+	run->out_bytes += n;
+	if (n && run->deadlines.source.fd >= 0)
+		mr_deadlines_activity(&run->deadlines);
+	if (run->out_bytes > run->spec->limits_output_bytes && run->state == MR_RUN_RUNNING)
+		kill_for(run, MR_KILL_OUTPUT);
+	else
+		handle(run, EV_PROGRESS, NULL);
+}
+
+static void on_drain(struct mr_source *source, uint32_t events)
+{
+	struct mr_run *run = source->owner;
+
+	(void)events;
+	mr_timer_ack(source->fd);
+	if (run->state < MR_RUN_ENDING) { /* the grace time is over */
+		kill_for(run, MR_KILL_USER);
+		return;
+	}
+	run->drain_over = true;
+	mr_pump_out_cut(&run->out);
+	mr_pump_out_cut(&run->err);
+	handle(run, EV_PROGRESS, NULL);
+}
+
+/* --- deadlines ---------------------------------------------------------------- */
+
+static int cpu_usage_us(void *owner, uint64_t *ret)
+{
+	struct mr_run *run = owner;
+	struct mr_error err;
+
+	if (run->cgroup)
+		return mr_cgroup_cpu_usage_us(run->cgroup, ret, &err);
+	*ret = run->procs.cpu_us;
+	return mr_procs_look(&run->procs, run->launched.init_pid, &err);
+}
+
+static void poll_limits(struct mr_run *run)
+{
+	struct mr_error err;
+
+	if (mr_procs_look(&run->procs, run->launched.init_pid, &err) < 0)
+		return;
+	if (run->procs.rss_bytes > run->spec->limits_memory_max_bytes)
+		kill_for(run, MR_KILL_OOM);
+	else if (run->procs.n > run->spec->limits_pids_max)
+		kill_for(run, MR_KILL_PIDS);
+}
+
+static void on_deadline(void *owner, enum mr_deadline which)
+{
+	static const enum mr_kill_cause causes[] = {
+		[MR_DEADLINE_WALL] = MR_KILL_WALL,
+		[MR_DEADLINE_CPU] = MR_KILL_CPU,
+		[MR_DEADLINE_IDLE] = MR_KILL_IDLE,
+	};
+
+	if (which == MR_DEADLINE_POLL)
+		poll_limits(owner);
+	else
+		kill_for(owner, causes[which]);
+}
+
+static int start_deadlines(struct mr_run *run, struct mr_error *err)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct mr_deadlines_opts opts = {
+		.wall_ms = run->spec->limits_wall_ms,
+		.cpu_time_ms = run->spec->limits_cpu_time_ms,
+		.idle_ms = run->spec->limits_idle_ms,
+		.poll_ms = run->cgroup ? 0 : POLL_MS,
+		.cpus = cpus > 0 ? (unsigned int)cpus : 1,
+		.cpu_usage_us = cpu_usage_us,
+		.on_due = on_deadline,
+		.owner = run,
+	};
+
+	return mr_deadlines_start(&run->deadlines, run->host->loop, &opts, err);
+}
+
+/* --- transitions ---------------------------------------------------------------- */
+
+static void take(int *to, int *from)
+{
+	mr_close(*to);
+	*to = *from;
+	*from = -1;
+}
+
+static enum mr_run_state when_built(struct mr_run *run, struct message *m)
+{
+	run->built = *m->msg;
+	take(&run->root_fd, &m->fds[0]);
+	take(&run->pool_fd, &m->fds[1]);
+	take(&run->upper_fd, &m->fds[2]);
+	take(&run->lower_fd, &m->fds[3]);
+	if (run->spec->sandbox_level >= 3 && !run->built.built.landlock_abi)
+		mr_receipt_degrade(&run->receipt, "landlock", "this kernel has no Landlock");
+	return MR_RUN_SETTING_UP;
+}
+
+static int start_terminal(struct mr_run *run, int *pty, struct mr_error *err)
+{
+	int feed, r;
+
+	if (!run->spec->sandbox_tty)
+		return 0;
+	take(&run->pty_fd, pty);
+	mr_run_resize(run, run->opts.stdin_fd);
+	feed = fcntl(run->pty_fd, F_DUPFD_CLOEXEC, 3);
+	if (feed < 0)
+		return mr_err(err, MR_E_SYS, errno, "terminal: %m");
+	r = start_output(run, &run->out, fcntl(run->pty_fd, F_DUPFD_CLOEXEC, 3),
+			 run->opts.stdout_fd, err);
+	if (r < 0) {
+		mr_close(feed);
+		return r;
+	}
+	return start_input(run, run->in.in_fd, feed, err);
+}
+
+/* The payload is confined and waits: look, then let it go. */
+static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	const struct mr_receipt_input in = {
+		.spec = run->spec,
+		.launched = &run->launched,
+		.cgroup = run->cgroup,
+		.cgroup_mode = mr_cgroup_host_mode(run->host->cgroups),
+		.payload_pid = m->pid,
+		.landlock_abi = run->built.built.landlock_abi,
+		.has_listener = m->fds[4] >= 0,
+	};
+	const struct mr_notify_payload payload = { m->pid, run->launched.ids.host_uid,
+						   run->launched.ids.host_gid };
+	int r;
+
+	run->payload_pid = m->pid;
+	if (!in.has_listener)
+		mr_receipt_degrade(&run->receipt, "seccomp-listener",
+				   "another seccomp listener is above us: denials are not recorded");
+	r = mr_receipt_complete(&run->receipt, &in, err);
+	if (r == 0)
+		r = start_terminal(run, &m->fds[5], err);
+	if (r == 0 && in.has_listener)
+		r = mr_notify_start(&run->notify, run->host->loop, mr_take_fd(m->fds[4]), run->root_fd,
+				    &run->launched.policy, &payload, &run->denials, err);
+	if (r == 0)
+		r = start_deadlines(run, err);
+	run->go_ns = mr_now_ns();
+	return r < 0 ? r : mr_launch_go(&run->launched, err);
+}
+
+static void enter_ending(struct mr_run *run);
+
+static enum mr_run_state when_ready(struct mr_run *run, struct message *m)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (verify_and_go(run, m, &err) == 0)
+		return MR_RUN_RUNNING;
+	fail(run, &err);
+	return MR_RUN_ENDING;
+}
+
+static enum mr_run_state when_failed(struct mr_run *run, struct message *m)
+{
+	fail(run, &m->msg->error);
+	return MR_RUN_ENDING;
+}
+
+static enum mr_run_state when_exited(struct mr_run *run, struct message *m)
+{
+	run->facts.main_ended = true;
+	run->facts.wait_status = m->msg->exited.wait_status;
+	run->rusage = m->msg->exited.rusage;
+	run->has_rusage = true;
+	return MR_RUN_ENDING;
+}
+
+static enum mr_run_state when_lost_early(struct mr_run *run, struct message *m)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)m;
+	if (run->facts.kill == MR_KILL_NONE) {
+		mr_err(&err, MR_E_SYS, ESRCH, "the sandbox's init was killed during set-up");
+		fail(run, &err);
+	}
+	return MR_RUN_ENDING;
+}
+
+static enum mr_run_state when_over(struct mr_run *run, struct message *m)
+{
+	(void)run;
+	(void)m;
+	return MR_RUN_ENDING;
+}
+
+/* ENDING and something moved: is it all over? */
+static enum mr_run_state when_progress(struct mr_run *run, struct message *m)
+{
+	(void)m;
+	if (!run->group_empty)
+		run->group_empty = is_group_empty(run);
+	if (run->init_gone && run->group_empty && mr_pump_out_done(&run->out) &&
+	    mr_pump_out_done(&run->err))
+		return MR_RUN_DONE;
+	return MR_RUN_ENDING;
+}
+
+static enum mr_run_state (*const transitions[MR_RUN_DONE][EV_COUNT_])(struct mr_run *,
+								      struct message *) = {
+	[MR_RUN_SETTING_UP] = {
+		[EV_BUILT] = when_built,
+		[EV_READY] = when_ready,
+		[EV_FAILED] = when_failed,
+		[EV_EXITED] = when_exited,
+		[EV_LOST] = when_lost_early,
+		[EV_KILL] = when_over,
+	},
+	[MR_RUN_RUNNING] = {
+		[EV_FAILED] = when_failed,	/* exec failed */
+		[EV_EXITED] = when_exited,
+		[EV_LOST] = when_over,
+		[EV_KILL] = when_over,
+	},
+	[MR_RUN_ENDING] = {
+		[EV_LOST] = when_progress,
+		[EV_PROGRESS] = when_progress,
+	},
+};
+
+static void handle(struct mr_run *run, enum event event, struct message *m)
+{
+	enum mr_run_state old = run->state, next = old;
+
+	if (old < MR_RUN_DONE && transitions[old][event])
+		next = transitions[old][event](run, m);
+	if (next == old)
+		return;
+	run->state = next;
+	if (next == MR_RUN_ENDING)
+		enter_ending(run);
+	if (next == MR_RUN_DONE)
+		finish(run);
+}
+
+/* --- the end --------------------------------------------------------------------- */
+
+static void count_leftovers(struct mr_run *run)
+{
+	struct mr_error err;
+	size_t n = 0;
+
+	if (run->cgroup && mr_cgroup_pids(run->cgroup, NULL, 0, &n, &err) == 0 && n > 0)
+		run->leftover_killed = (unsigned int)n - !run->init_gone;
+}
+
+static void enter_ending(struct mr_run *run)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	run->end_ns = mr_now_ns();
+	if (run->facts.main_ended)
+		count_leftovers(run);
+	mr_deadlines_stop(&run->deadlines);
+	if (run->cgroup && mr_cgroup_kill(run->cgroup, &err) < 0)
+		mr_log_warn("run %s: kill the control group: %s", run->id, err.msg);
+	/* Init's death ends the pid namespace: with a group it only makes sure, without it is the way. */
+	if (!run->init_gone && mr_pidfd_send_signal(run->launched.pidfd, SIGKILL) < 0 && errno != ESRCH)
+		mr_log_warn("run %s: kill the sandbox's init: %m", run->id);
+	mr_pump_in_stop(&run->in);
+	if (mr_timer_arm(run->drain.fd, run->end_ns + run->spec->limits_drain_ms * 1000000 + 1, &err) < 0)
+		run->drain_over = true;
+	handle(run, EV_PROGRESS, NULL);
+}
+
+static void close_source(struct mr_run *run, struct mr_source *source)
+{
+	int fd = source->fd;
+
+	mr_loop_remove(run->host->loop, source);
+	mr_close(fd);
+}
+
+static void finish(struct mr_run *run)
+{
+	run->state = MR_RUN_DONE;
+	run->done_ns = mr_now_ns();
+	if (!run->end_ns)
+		run->end_ns = run->done_ns;
+	mr_deadlines_stop(&run->deadlines);
+	mr_notify_stop(&run->notify);
+	mr_pump_in_stop(&run->in);
+	mr_pump_out_stop(&run->out);
+	mr_pump_out_stop(&run->err);
+	close_source(run, &run->drain);
+	mr_loop_remove(run->host->loop, &run->sync);
+	mr_loop_remove(run->host->loop, &run->init);
+	mr_loop_remove(run->host->loop, &run->empty);
+	mr_loop_remove(run->host->loop, &run->oom);
+	mr_result_collect(run);
+	run->verdict = mr_verdict_reach(&run->facts);
+	if (run->opts.on_done)
+		run->opts.on_done(run, run->opts.owner);
+}
+
+bool mr_run_is_done(const struct mr_run *run)
+{
+	return run->state == MR_RUN_DONE;
+}
+
+void mr_run_forward(struct mr_run *run, int sig)
+{
+	struct mr_error err;
+
+	if (run->state == MR_RUN_RUNNING && mr_launch_signal(&run->launched, sig, &err) < 0)
+		mr_log_warn("run %s: %s", run->id, err.msg);
+}
+
+void mr_run_interrupt(struct mr_run *run, int sig)
+{
+	struct mr_error err;
+
+	if (!run->facts.user_signal)
+		run->facts.user_signal = sig;
+	if (run->state != MR_RUN_RUNNING || run->interrupts++ > 0 || !run->spec->limits_grace_ms) {
+		kill_for(run, MR_KILL_USER);
+		return;
+	}
+	mr_run_forward(run, sig);
+	mr_run_forward(run, SIGCONT); /* a stopped tree cannot obey */
+	if (mr_timer_arm(run->drain.fd, mr_now_ns() + run->spec->limits_grace_ms * 1000000, &err) < 0)
+		kill_for(run, MR_KILL_USER);
+}
+
+void mr_run_suspend(struct mr_run *run)
+{
+	mr_run_forward(run, SIGSTOP);
+}
+
+void mr_run_resume(struct mr_run *run, uint64_t stopped_ns)
+{
+	mr_run_forward(run, SIGCONT);
+	mr_deadlines_shift(&run->deadlines, stopped_ns);
+}
+
+void mr_run_resize(struct mr_run *run, int tty_fd)
+{
+	struct winsize size;
+
+	if (run->pty_fd >= 0 && tty_fd >= 0 && ioctl(tty_fd, TIOCGWINSZ, &size) == 0 &&
+	    ioctl(run->pty_fd, TIOCSWINSZ, &size) < 0)
+		mr_log_debug("run %s: size of the terminal: %m", run->id);
+}
+
+int mr_run_exit_status(const struct mr_run *run)
+{
+	return run->verdict.exit_status;
+}
+
+const struct mr_error *mr_run_error(const struct mr_run *run)
+{
+	return run->facts.setup_failed ? &run->error : NULL;
+}
+
+const char *mr_run_id(const struct mr_run *run)
+{
+	return run->id;
+}
+
+struct mr_run *mr_run_free(struct mr_run *run)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (!run)
+		return NULL;
+	run->opts.on_done = NULL;
+	if (run->state != MR_RUN_DONE)
+		kill_for(run, MR_KILL_USER);
+	while (run->state != MR_RUN_DONE && mr_loop_run_once(run->host->loop, -1, &err) >= 0)
+		;
+	for (size_t i = 0; i < 5; i++)
+		mr_close((int[]){ run->root_fd, run->pool_fd, run->upper_fd, run->lower_fd,
+				  run->pty_fd }[i]);
+	mr_launched_deinit(&run->launched);
+	if (run->cgroup && mr_cgroup_destroy(run->cgroup, &err) < 0)
+		mr_log_warn("run %s: %s; the next start will remove it", run->id, err.msg);
+	else
+		run->lease_fd = mr_lease_release(run->host->lease_dir, run->id, run->lease_fd);
+	mr_cgroup_free(run->cgroup);
+	mr_close(run->lease_fd);
+	mr_capture_deinit(&run->out.capture);
+	mr_capture_deinit(&run->err.capture);
+	mr_denials_deinit(&run->denials);
+	mr_changes_deinit(&run->changes);
+	mr_keep_deinit(&run->kept);
+	free(run);
+	return NULL;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of a run, shared by run.c (its life) and result.c (its report)
+ */
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include "cgroups/cgroup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/loop.h"
+#include "runtime/launch/launch.h"
+#include "runtime/launch/sync.h"
+#include "runtime/spec/spec.h"
+#include "runtime/supervise/changes.h"
+#include "runtime/supervise/deadline.h"
+#include "runtime/supervise/denials.h"
+#include "runtime/supervise/keep.h"
+#include "runtime/supervise/lease.h"
+#include "runtime/supervise/notify.h"
+#include "runtime/supervise/procs.h"
+#include "runtime/supervise/pump.h"
+#include "runtime/supervise/receipt.h"
+#include "runtime/supervise/run.h"
+#include "runtime/supervise/verdict.h"
+
+enum mr_run_state { MR_RUN_SETTING_UP, MR_RUN_RUNNING, MR_RUN_ENDING, MR_RUN_DONE };
+
+struct mr_run {
+	struct mr_run_host *host;
+	struct mr_run_opts opts;
+	const struct mr_spec *spec;
+	char id[MR_RUN_ID_SIZE];
+	enum mr_run_state state;
+
+	int lease_fd;
+	struct mr_cgroup *cgroup;
+	struct mr_launched launched;
+	pid_t payload_pid;
+	int root_fd, pool_fd, upper_fd, lower_fd, pty_fd;
+
+	struct mr_source sync, init, empty, oom;
+	struct mr_source drain; /* timer: end of the drain, or of the grace time before it */
+	struct mr_deadlines deadlines;
+	struct mr_pump_out out, err;
+	struct mr_pump_in in;
+	struct mr_notify notify;
+	struct mr_denials denials;
+	struct mr_procs procs; /* polled usage, without a control group */
+
+	bool init_gone, group_empty, drain_over;
+	unsigned int interrupts;
+	uint64_t out_bytes;
+
+	/* facts for the result */
+	struct mr_facts facts;
+	struct mr_verdict verdict;
+	struct mr_error error;
+	struct mr_receipt receipt;
+	struct mr_sync_msg built;
+	struct rusage rusage;	/* all processes waited for */
+	bool has_rusage;
+	struct mr_cgroup_stats stats;
+	bool has_stats;
+	struct statvfs pool;
+	bool has_pool;
+	unsigned int leftover_killed;
+	uint64_t start_real_ns, begin_ns, cgroup_ns, go_ns, end_ns, done_ns;
+	struct mr_changes changes;
+	bool has_changes;
+	struct mr_kept kept;
+	bool has_kept;
+	struct mr_error changes_error;
+};
+
+/* result.c: read what only lives until the group and the file systems go. */
+void mr_result_collect(struct mr_run *run);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verdict
+ *
+ * In order: our own failure; what we killed it for; the kernel's OOM killer, even
+ * when the main process returned 0 after a child was killed; how the main process
+ * ended.  A process that failed by itself after it hit a limit that does not kill
+ * (pids, disk) keeps its own status; the reason names the limit.
+ */
+#include "runtime/supervise/verdict.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#define STATUS_TIMEOUT 124
+#define STATUS_LIMIT 137 /* 128 + SIGKILL */
+
+static const char *const names[] = {
+#define REASON(name) [MR_REASON_##name] = #name,
+	MR_REASONS(REASON)
+#undef REASON
+};
+
+const char *mr_reason_name(enum mr_reason reason)
+{
+	return names[reason];
+}
+
+static const struct kill_row {
+	enum mr_reason reason;
+	int exit_status;
+} kills[] = {
+	[MR_KILL_WALL] = { MR_REASON_wall_timeout, STATUS_TIMEOUT },
+	[MR_KILL_CPU] = { MR_REASON_cpu_limit, STATUS_LIMIT },
+	[MR_KILL_IDLE] = { MR_REASON_idle_timeout, STATUS_TIMEOUT },
+	[MR_KILL_OUTPUT] = { MR_REASON_output_limit, STATUS_LIMIT },
+	[MR_KILL_OOM] = { MR_REASON_oom, STATUS_LIMIT },
+	[MR_KILL_USER] = { MR_REASON_killed_by_user, STATUS_LIMIT },
+	[MR_KILL_PIDS] = { MR_REASON_pids_limit, STATUS_LIMIT },
+};
+
+static enum mr_reason reason_of_signal(int sig)
+{
+	if (sig == SIGSYS)
+		return MR_REASON_seccomp;
+	return sig == SIGXFSZ ? MR_REASON_disk_limit : MR_REASON_signaled;
+}
+
+static void judge_main(const struct mr_facts *f, struct mr_verdict *v)
+{
+	bool failed;
+
+	if (!f->main_ended) { /* killed from outside, with our init */
+		v->reason = MR_REASON_signaled;
+		v->signal = SIGKILL;
+		v->exit_status = STATUS_LIMIT;
+		return;
+	}
+	v->has_code = WIFEXITED(f->wait_status);
+	if (v->has_code) {
+		v->code = WEXITSTATUS(f->wait_status);
+		v->exit_status = v->code;
+		v->reason = MR_REASON_exited;
+	} else {
+		v->signal = WTERMSIG(f->wait_status);
+		v->exit_status = 128 + v->signal;
+		v->reason = reason_of_signal(v->signal);
+	}
+	failed = v->exit_status != 0;
+	if (failed && v->reason != MR_REASON_seccomp && f->pids_max_events)
+		v->reason = MR_REASON_pids_limit;
+	if (failed && v->reason != MR_REASON_seccomp && f->disk_full)
+		v->reason = MR_REASON_disk_limit;
+}
+
+struct mr_verdict mr_verdict_reach(const struct mr_facts *f)
+{
+	struct mr_verdict v = { 0 };
+
+	if (f->setup_failed) {
+		v.reason = MR_REASON_setup_error;
+		v.exit_status = f->setup_exit_status;
+		return v;
+	}
+	judge_main(f, &v);
+	if (f->kill != MR_KILL_NONE) {
+		v.reason = kills[f->kill].reason;
+		v.exit_status = kills[f->kill].exit_status;
+	}
+	if (f->kill == MR_KILL_USER)
+		v.exit_status = 128 + f->user_signal;
+	if (f->kill == MR_KILL_NONE && f->oom_kills) {
+		v.reason = MR_REASON_oom;
+		v.exit_status = STATUS_LIMIT;
+	}
+	return v;
+}

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Process 1 of the guest after the hand-over
+#
+# Makes the machine look like a host with pure cgroup v2, every controller
+# delegated, then runs the tests with ctest and sends its JUnit file out by the
+# second serial port.  The first carries the console.
+
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/root LANG=C.UTF-8 TERM=dumb MENACE_VM=1 MENACE_SLOWDOWN=5
+config=/.menace-vm
+# shellcheck disable=SC1090
+. "$config"
+
+# QEMU is started with -no-reboot: this ends it at once.
+power_off()
+{
+	echo b >/proc/sysrq-trigger
+}
+
+say()
+{
+	echo "menace-vm: $*"
+}
+
+# The folders that the tests need: one, unless the build is kept elsewhere.
+# shellcheck disable=SC2154 # source_dir and build_dir: configuration
+needed_dirs()
+{
+	echo "$source_dir"
+	case $build_dir in
+	"$source_dir"/*) ;;
+	*) echo "$build_dir" ;;
+	esac
+}
+
+# A tmpfs at $1 that still shows the needed folders, should they be below.
+mount_temporary()
+{
+	local dir dirs
+
+	mapfile -t dirs < <(needed_dirs | grep "^$1/")
+	for dir in "${dirs[@]}"; do
+		mkdir -p "/run/menace-vm$dir" && mount --bind "$dir" "/run/menace-vm$dir" || return 1
+	done
+	mount -t tmpfs -o mode=1777 tmp "$1" || return 1
+	for dir in "${dirs[@]}"; do
+		mkdir -p "$dir" && mount --move "/run/menace-vm$dir" "$dir" || return 1
+	done
+	rm -rf --one-file-system /run/menace-vm
+}
+
+mount_all()
+{
+	mount -t proc proc /proc &&
+	mount -t sysfs sysfs /sys &&
+	mkdir -p /dev/pts /dev/shm &&
+	ln -sfn /proc/self/fd /dev/fd &&
+	ln -sfn /proc/self/fd/0 /dev/stdin &&
+	ln -sfn /proc/self/fd/1 /dev/stdout &&
+	ln -sfn /proc/self/fd/2 /dev/stderr &&
+	mount -t devpts -o gid=5,mode=620,ptmxmode=666 devpts /dev/pts &&
+	mount -t tmpfs -o mode=1777 shm /dev/shm &&
+	mount -t tmpfs -o mode=755 run /run &&
+	mount_temporary /tmp &&
+	mount_temporary /var/tmp &&
+	mount -t cgroup2 cgroup2 /sys/fs/cgroup &&
+	mount -t tracefs tracefs /sys/kernel/tracing
+}
+
+# Processes of the root cgroup do not stop the delegation: the rule against
+# inner processes does not bind the root.
+delegate_controllers()
+{
+	local controller controllers
+	read -r -a controllers </sys/fs/cgroup/cgroup.controllers
+	for controller in "${controllers[@]}"; do
+		echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control || return 1
+	done
+	say "cgroup controllers: $(cat /sys/fs/cgroup/cgroup.subtree_control)"
+}
+
+use_kernel_modules()
+{
+	# modules_dir comes from the configuration.
+	# shellcheck disable=SC2154
+	mkdir -p /lib/modules && ln -sfn "$modules_dir" "/lib/modules/$(uname -r)"
+	modprobe -a loop 2>/dev/null || say "no loop devices"
+}
+
+send_results()
+{
+	stty -F /dev/ttyS1 raw -echo
+	{
+		echo "menace-vm results begin"
+		cat "$1"
+		echo "menace-vm results end"
+	} >/dev/ttyS1
+}
+
+main()
+{
+	local results=/run/results.xml status
+
+	mount_all || { say "cannot mount the basic file systems"; power_off; }
+	delegate_controllers || { say "cannot delegate the cgroup controllers"; power_off; }
+	use_kernel_modules
+	hostname menace-vm
+	ip link set lo up
+	say "up after $(cut -d' ' -f1 /proc/uptime) s, kernel $(uname -r)"
+
+	# shellcheck disable=SC2154 # build_dir, labels, only and jobs: configuration
+	ctest --test-dir "$build_dir" -L "$labels" ${only:+-R "$only"} -j "$jobs" \
+		--output-junit "$results" --output-on-failure --test-output-size-passed 65536 \
+		--no-tests=error
+	status=$?
+	send_results "$results"
+	say "ctest ended with $status after $(cut -d' ' -f1 /proc/uptime) s"
+	power_off
+}
+
+main </dev/null >/dev/console 2>&1
+power_off

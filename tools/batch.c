@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batch: one spec a line on standard input, one result a line on standard output
+ *
+ * Up to --jobs runs share one loop; each has a slot, which makes its ids distinct.
+ * Results come in the order the runs end, with batch_index to tell them apart.
+ * Input is read only when a slot is free and output is written without blocking,
+ * so neither a fast writer nor a slow reader grows us or delays a deadline.
+ * A line that is no valid spec gives a result with reason setup_error; the exit
+ * status is then 2, or 125 when a valid one could not be set up, else 0.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/base/log.h"
+#include "runtime/supervise/pump.h"
+#include "tools/session.h"
+
+#define SLOTS_MAX 64
+#define LINE_MAX_BYTES (32 * 1024 * 1024)
+#define OUTPUT_HIGH (4 * 1024 * 1024) /* more than this waiting: start no run */
+#define READ_SIZE 65536
+
+struct slot {
+	struct batch *batch;
+	struct mr_run *run;
+	struct mr_spec spec;
+	uint64_t index;
+	bool done;
+};
+
+struct buffer {
+	char *data;
+	size_t at, end, cap;
+};
+
+struct batch {
+	struct mr_run_host *host;
+	const struct mr_cli *cli;
+	struct slot slots[SLOTS_MAX];
+	unsigned int jobs, busy;
+	struct mr_source input, output, signals;
+	bool input_is_file, input_ended, interrupted;
+	struct mr_sink_fd sink;
+	struct buffer in, out;
+	uint64_t next_index;
+	int status;
+};
+
+static void grow(struct buffer *b, size_t more)
+{
+	if (b->at) {
+		memmove(b->data, b->data + b->at, b->end - b->at);
+		b->end -= b->at;
+		b->at = 0;
+	}
+	if (b->end + more > b->cap) {
+		b->cap = (b->end + more) * 2;
+		b->data = realloc(b->data, b->cap);
+		mr_assert(b->data);
+	}
+}
+
+/* --- output ---------------------------------------------------------------- */
+
+static void on_output(struct mr_source *source, uint32_t events);
+
+static void flush_output(struct batch *b)
+{
+	struct mr_error err;
+
+	while (b->out.at < b->out.end) {
+		ssize_t n = write(b->sink.fd, b->out.data + b->out.at, b->out.end - b->out.at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			if (b->output.fd < 0 && mr_loop_add(b->host->loop, &b->output, b->sink.fd, EPOLLOUT,
+							    on_output, b, &err) < 0)
+				mr_log_error("standard output: %s", err.msg);
+			return;
+		}
+		if (n < 0) {
+			mr_log_error("standard output: %m; no further run is started");
+			b->out.at = b->out.end = 0;
+			b->interrupted = true;
+			b->status = 125;
+			break;
+		}
+		b->out.at += (size_t)n;
+	}
+	mr_loop_remove(b->host->loop, &b->output);
+}
+
+static void on_output(struct mr_source *source, uint32_t events)
+{
+	(void)events;
+	flush_output(source->owner);
+}
+
+static void emit(struct batch *b, json_t *result, uint64_t index)
+{
+	mr_auto_free char *text = NULL;
+	size_t len;
+
+	json_object_set_new(result, "batch_index", json_integer((json_int_t)index));
+	text = json_dumps(result, JSON_COMPACT | JSON_ENSURE_ASCII);
+	json_decref(result);
+	mr_assert(text);
+	len = strlen(text);
+	grow(&b->out, len + 1);
+	memcpy(b->out.data + b->out.end, text, len);
+	b->out.data[b->out.end + len] = '\n';
+	b->out.end += len + 1;
+	flush_output(b);
+}
+
+static void emit_refusal(struct batch *b, const struct mr_error *err, uint64_t index)
+{
+	int status = mr_errc_exit_status(err->code);
+
+	emit(b, json_pack("{s:s, s:s, s:s, s:{s:i, s:n, s:n, s:n}, s:{s:s, s:i, s:s}}", "schema",
+			  "menace.result/1", "version", MENACE_VERSION, "reason", "setup_error", "exit",
+			  "status", status, "code", "signal", "signal_name", "error", "code",
+			  mr_errc_name(err->code), "errno", err->errnum, "message", err->msg),
+	     index);
+	if (b->status == 0 || status != 2)
+		b->status = status == 2 ? 2 : 125;
+}
+
+/* --- runs -------------------------------------------------------------------- */
+
+static void on_done(struct mr_run *run, void *owner)
+{
+	struct slot *slot = owner;
+
+	(void)run;
+	slot->done = true; /* freed by the main loop: we are inside of the run here */
+}
+
+static struct slot *free_slot(struct batch *b)
+{
+	for (unsigned int i = 0; i < b->jobs; i++) {
+		if (!b->slots[i].run)
+			return &b->slots[i];
+	}
+	return NULL;
+}
+
+static void start_run(struct batch *b, struct slot *slot, const char *line, size_t size)
+{
+	struct mr_run_opts opts = { .spec = &slot->spec, .slot = (unsigned int)(slot - b->slots),
+				    .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
+				    .on_done = on_done, .owner = slot };
+	struct mr_error err = MR_ERROR_INIT;
+	char source[40];
+	int r;
+
+	slot->index = b->next_index++;
+	snprintf(source, sizeof(source), "line %ju", (uintmax_t)slot->index + 1);
+	mr_spec_copy(&slot->spec, &b->cli->spec);
+	r = mr_spec_parse_json(&slot->spec, line, size, source, &err);
+	if (r == 0 && (r = mr_spec_validate(&slot->spec, &err)) < 0)
+		mr_err_wrap(&err, r, "%s", source);
+	if (r < 0) {
+		emit_refusal(b, &err, slot->index);
+		mr_spec_deinit(&slot->spec);
+		return;
+	}
+	slot->run = mr_run_start(b->host, &opts);
+	slot->done = mr_run_is_done(slot->run);
+	b->busy++;
+}
+
+static void collect(struct batch *b)
+{
+	for (unsigned int i = 0; i < b->jobs; i++) {
+		struct slot *slot = &b->slots[i];
+
+		if (!slot->run || !slot->done)
+			continue;
+		if (mr_run_error(slot->run))
+			b->status = 125;
+		emit(b, mr_run_result(slot->run), slot->index);
+		slot->run = mr_run_free(slot->run);
+		slot->done = false;
+		mr_spec_deinit(&slot->spec);
+		b->busy--;
+	}
+}
+
+/* --- input -------------------------------------------------------------------- */
+
+static void read_more(struct batch *b)
+{
+	ssize_t n;
+
+	grow(&b->in, READ_SIZE);
+	do
+		n = read(STDIN_FILENO, b->in.data + b->in.end, READ_SIZE);
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		b->in.end += (size_t)n;
+	if (n < 0)
+		mr_log_error("standard input: %m");
+	b->input_ended = n <= 0;
+}
+
+static void on_input(struct mr_source *source, uint32_t events)
+{
+	struct batch *b = source->owner;
+
+	(void)events;
+	read_more(b);
+	mr_loop_remove(b->host->loop, &b->input); /* asked for again when a slot is free */
+}
+
+static bool is_blank(const char *line, size_t size)
+{
+	return strspn(line, " \t\r") >= size;
+}
+
+/* Take one line off the input and start it. False when there is no whole line yet. */
+static bool take_line(struct batch *b, struct slot *slot)
+{
+	char *line = b->in.data + b->in.at;
+	size_t have = b->in.end - b->in.at;
+	char *end = have ? memchr(line, '\n', have) : NULL;
+	size_t size = end ? (size_t)(end - line) : have;
+
+	if (!end && have > LINE_MAX_BYTES) {
+		mr_log_error("standard input: a line is longer than %d bytes", LINE_MAX_BYTES);
+		b->status = 2;
+		b->interrupted = true;
+		return false;
+	}
+	if (!end && (!b->input_ended || !have))
+		return false;
+	b->in.at += size + (end != NULL);
+	if (end)
+		*end = '\0';
+	if (!(end && is_blank(line, size)) && size)
+		start_run(b, slot, line, size);
+	return true;
+}
+
+static void fill_slots(struct batch *b)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct slot *slot;
+
+	while (!b->interrupted && b->out.end - b->out.at < OUTPUT_HIGH && (slot = free_slot(b))) {
+		if (take_line(b, slot))
+			continue;
+		if (b->input_ended)
+			return;
+		if (b->input_is_file) {
+			read_more(b);
+			continue;
+		}
+		if (b->input.fd < 0 && mr_loop_add(b->host->loop, &b->input, STDIN_FILENO, EPOLLIN,
+						   on_input, b, &err) < 0) {
+			mr_log_error("standard input: %s", err.msg);
+			b->input_ended = true;
+		}
+		return;
+	}
+}
+
+static void on_signal(struct mr_source *source, uint32_t events)
+{
+	struct batch *b = source->owner;
+	struct signalfd_siginfo info;
+
+	(void)events;
+	while (read(source->fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH || info.ssi_signo == SIGUSR1 ||
+		    info.ssi_signo == SIGUSR2 || info.ssi_signo == SIGTSTP)
+			continue;
+		b->interrupted = true;
+		b->status = 128 + (int)info.ssi_signo;
+		for (unsigned int i = 0; i < b->jobs; i++) {
+			if (b->slots[i].run)
+				mr_run_interrupt(b->slots[i].run, (int)info.ssi_signo);
+		}
+	}
+}
+
+static bool is_over(const struct batch *b)
+{
+	bool no_more = b->interrupted || (b->input_ended && b->in.at == b->in.end);
+
+	return no_more && b->busy == 0 && b->out.at == b->out.end;
+}
+
+static bool any_done(const struct batch *b)
+{
+	for (unsigned int i = 0; i < b->jobs; i++) {
+		if (b->slots[i].done)
+			return true;
+	}
+	return false;
+}
+
+int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
+{
+	struct batch *b = calloc(1, sizeof(*b));
+	struct mr_error err = MR_ERROR_INIT;
+	struct stat st;
+	int signals, status;
+
+	mr_assert(b);
+	*b = (struct batch){ .host = host, .cli = cli, .jobs = cli->jobs, .input.fd = -1,
+			     .output.fd = -1, .signals.fd = -1 };
+	if (b->jobs > SLOTS_MAX)
+		b->jobs = SLOTS_MAX;
+	b->input_is_file = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode);
+	signals = mr_session_signals(&err);
+	if (signals < 0 || mr_sink_fd_open(STDOUT_FILENO, &b->sink, &err) < 0 ||
+	    mr_loop_add(host->loop, &b->signals, signals, EPOLLIN, on_signal, b, &err) < 0) {
+		free(b);
+		return mr_session_fail(&err);
+	}
+	for (;;) {
+		fill_slots(b);
+		collect(b);
+		if (is_over(b))
+			break;
+		if (!any_done(b) && mr_loop_run_once(host->loop, b->busy || !b->input_ended ? -1 : 0, &err) < 0) {
+			b->status = mr_session_fail(&err);
+			break;
+		}
+		collect(b);
+	}
+	mr_loop_remove(host->loop, &b->signals);
+	mr_loop_remove(host->loop, &b->input);
+	mr_close(signals);
+	mr_sink_fd_close(&b->sink);
+	free(b->in.data);
+	free(b->out.data);
+	status = b->status;
+	free(b);
+	return status;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * menace-run: run untrusted code in a sandbox
+ *
+ *   main
+ *     mr_cli_parse          the command line becomes a spec (tools/cli.c, runtime/spec)
+ *     mr_run_host_open      loop, control groups, leases; sweep of crashed runs
+ *     mr_single_main        one run:   runtime/supervise/run.c drives it
+ *       mr_launch_start       clone3 and the steps of runtime/launch/child.c
+ *     mr_batch_main         many runs, one spec a line
+ *     mr_dry_run_main       no run: what would be done
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/io.h"
+#include "runtime/base/log.h"
+#include "runtime/base/str.h"
+#include "tools/session.h"
+
+#define SNIPPET_MAX (16 * 1024 * 1024)
+
+int mr_session_fail(const struct mr_error *err)
+{
+	mr_log_error("%s", err->msg);
+	return mr_errc_exit_status(err->code);
+}
+
+int mr_session_signals(struct mr_error *err)
+{
+	static const int taken[] = { SIGINT,  SIGTERM,	SIGHUP,	 SIGQUIT, SIGTSTP,
+				     SIGUSR1, SIGUSR2, SIGWINCH };
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < N_ELEMENTS(taken); i++)
+		sigaddset(&set, taken[i]);
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return mr_err(err, MR_E_SYS, errno, "signals: %m");
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "signalfd: %m") : fd;
+}
+
+/* A closed 0, 1 or 2 would be taken by the next open, and then written to as if it were it. */
+static int fill_standard_fds(struct mr_error *err)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		if (open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+			return mr_err(err, MR_E_SYS, errno, "descriptor %d is closed and /dev/null "
+				      "cannot stand in: %m", fd);
+	}
+	return 0;
+}
+
+/* Rights that the caller does not have would have to be guarded at every path and file. */
+static int refuse_borrowed_rights(struct mr_error *err)
+{
+	if (geteuid() == getuid() && getegid() == getgid() && !getauxval(AT_SECURE))
+		return 0;
+	return mr_err(err, MR_E_DENIED, EPERM,
+		      "refusing to run set-user-ID or with file capabilities; start as root, or as an "
+		      "ordinary user with plain rights");
+}
+
+static int read_snippet(struct mr_cli *cli, struct mr_error *err)
+{
+	char *text = malloc(SNIPPET_MAX + 1);
+	ssize_t n;
+
+	if (!text)
+		return mr_err(err, MR_E_SYS, ENOMEM, "snippet on standard input: %m");
+	n = mr_read_full(STDIN_FILENO, text, SNIPPET_MAX + 1);
+	if (n < 0 || n > SNIPPET_MAX) {
+		free(text);
+		return n < 0 ? mr_err(err, MR_E_SYS, (int)-n, "snippet on standard input: %m") :
+			       mr_err(err, MR_E_USAGE, EFBIG,
+				      "snippet on standard input: more than %d bytes", SNIPPET_MAX);
+	}
+	cli->spec.snippet_code = text;
+	cli->spec.snippet_code_size = (size_t)n;
+	return mr_spec_validate(&cli->spec, err);
+}
+
+static int print_help(void)
+{
+	char buf[MR_CLI_HELP_SIZE];
+	struct mr_str text;
+
+	mr_str_init(&text, buf, sizeof(buf));
+	mr_cli_help(&text);
+	return fputs(buf, stdout) < 0 || fflush(stdout) != 0 ? 125 : 0;
+}
+
+static int run(struct mr_cli *cli)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_run_host host;
+	int status;
+
+	if (cli->snippet_from_stdin && read_snippet(cli, &err) < 0)
+		return mr_session_fail(&err);
+	if (mr_run_host_open(&host, &err) < 0)
+		return mr_session_fail(&err);
+	if (cli->dry_run)
+		status = mr_dry_run_main(&host, cli);
+	else if (cli->batch)
+		status = mr_batch_main(&host, cli);
+	else
+		status = mr_single_main(&host, cli);
+	mr_run_host_close(&host);
+	return status;
+}
+
+static enum mr_log_level log_level(int verbosity)
+{
+	int level = MR_LOG_NOTICE + verbosity;
+
+	return level < MR_LOG_ERROR ? MR_LOG_ERROR :
+	       level > MR_LOG_DEBUG ? MR_LOG_DEBUG : (enum mr_log_level)level;
+}
+
+int main(int argc, char **argv)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_cli cli;
+	int status;
+
+	mr_log_init("menace-run", MR_LOG_NOTICE, MR_LOG_TEXT);
+	if (fill_standard_fds(&err) < 0 || refuse_borrowed_rights(&err) < 0 ||
+	    mr_cli_parse(argc, argv, &cli, &err) < 0)
+		return mr_session_fail(&err);
+	mr_log_init("menace-run", log_level(cli.verbosity), cli.log_format);
+	for (size_t i = 0; i < cli.warnings.n; i++)
+		mr_log_warn("%s", cli.warnings.v[i]);
+	if (cli.help)
+		status = print_help();
+	else if (cli.version)
+		status = printf("menace-run %s\n", MENACE_VERSION) < 0 || fflush(stdout) ? 125 : 0;
+	else
+		status = run(&cli);
+	mr_cli_deinit(&cli);
+	return status;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of menace-run: one handler each
+ *
+ * An option that sets a knob needs none: its row names the field.  The others
+ * have a function here, which checks its argument and stores it.
+ */
+#include "tools/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/io.h"
+#include "runtime/base/str.h"
+#include "runtime/base/units.h"
+
+#define SPEC_FILE_MAX (16 << 20)
+#define JOBS_MAX 64
+
+static int refuse(struct mr_error *err, const char *message)
+{
+	return mr_err(err, MR_E_USAGE, EINVAL, "%s", message);
+}
+
+static int refuse_value(struct mr_error *err, const char *value, const char *accepted)
+{
+	char quoted[MR_STR_QUOTE_SIZE];
+
+	return mr_err(err, MR_E_USAGE, EINVAL, "unknown value %s; accepted: %s",
+		      mr_str_quote(quoted, sizeof(quoted), value), accepted);
+}
+
+static int take_code(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	(void)err;
+	parse->code = arg;
+	return 0;
+}
+
+static int take_lang(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	(void)err;
+	parse->lang = arg; /* mr_spec_validate() knows the languages */
+	return 0;
+}
+
+static int read_stdin(char **ret, size_t *ret_size, struct mr_error *err)
+{
+	mr_auto_free char *text = mr_str_alloc(SPEC_FILE_MAX + 1);
+	ssize_t n = mr_read_full(STDIN_FILENO, text, SPEC_FILE_MAX + 1);
+
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, (int)-n, "read standard input: %m");
+	if (n > SPEC_FILE_MAX)
+		return refuse(err, "standard input has more than 16 MiB");
+	*ret = mr_take_ptr(text);
+	*ret_size = (size_t)n;
+	return 0;
+}
+
+static int take_spec(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	bool from_stdin = strcmp(arg, "-") == 0;
+	mr_auto_free char *text = NULL;
+	size_t size = 0;
+	int r;
+
+	if (from_stdin)
+		r = read_stdin(&text, &size, err);
+	else
+		r = mr_read_whole_file(arg, SPEC_FILE_MAX, &text, &size, err);
+	if (r < 0) {
+		if (err)
+			err->code = MR_E_USAGE;
+		return r;
+	}
+	return mr_spec_parse_json(&parse->cli.spec, text, size, from_stdin ? "standard input" : arg,
+				  err);
+}
+
+static int take_preset(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_preset_apply_arg(&parse->cli.spec, arg, err);
+}
+
+static int take_set(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_set_assignment(&parse->cli.spec, arg, err);
+}
+
+static int take_best_effort(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_best_effort(&parse->cli.spec, arg, err);
+}
+
+static int take_env(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_env(&parse->cli.spec, arg, err);
+}
+
+static int take_env_pass(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_env_pass(&parse->cli.spec, arg, err);
+}
+
+static int take_ro(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_mount(&parse->cli.spec, MR_MOUNT_RO, arg, err);
+}
+
+static int take_rw(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_mount(&parse->cli.spec, MR_MOUNT_RW, arg, err);
+}
+
+static int take_tmpfs(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_mount(&parse->cli.spec, MR_MOUNT_TMPFS, arg, err);
+}
+
+static int take_hide(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_mount(&parse->cli.spec, MR_MOUNT_HIDE, arg, err);
+}
+
+static int take_json(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	uint64_t fd = 0;
+	int r;
+
+	if (arg[0] == '\0')
+		return refuse_value(err, arg, "FILE, FD:N or -");
+	if (mr_str_starts_with(arg, "FD:")) {
+		r = mr_units_parse_count(arg + 3, &fd, err);
+		if (r < 0)
+			return r;
+		if (fd > 1048576)
+			return refuse_value(err, arg, "FILE, FD:N or -");
+	}
+	mr_freep(&parse->cli.json_target);
+	parse->cli.json_target = mr_str_dup(arg);
+	return 0;
+}
+
+static int take_jobs(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	uint64_t jobs = 0;
+	int r = mr_units_parse_count(arg, &jobs, err);
+
+	if (r < 0)
+		return r;
+	if (jobs < 1 || jobs > JOBS_MAX)
+		return refuse_value(err, arg, "1 to 64");
+	parse->cli.jobs = (unsigned int)jobs;
+	parse->jobs_given = true;
+	return 0;
+}
+
+static int take_log_format(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	bool json = strcmp(arg, "json") == 0;
+
+	if (!json && strcmp(arg, "text") != 0)
+		return refuse_value(err, arg, "text, json");
+	parse->cli.log_format = json ? MR_LOG_JSON : MR_LOG_TEXT;
+	return 0;
+}
+
+#define TAKE_SWITCH(fn, statement)                                                       \
+	static int fn(struct mr_cli_parse *parse, const char *arg, struct mr_error *err) \
+	{                                                                                \
+		(void)arg;                                                               \
+		(void)err;                                                               \
+		parse->cli.statement;                                                    \
+		return 0;                                                                \
+	}
+TAKE_SWITCH(take_batch, batch = true)
+TAKE_SWITCH(take_summary, summary = true)
+TAKE_SWITCH(take_dry_run, dry_run = true)
+TAKE_SWITCH(take_quiet, verbosity--)
+TAKE_SWITCH(take_verbose, verbosity++)
+TAKE_SWITCH(take_version, version = true)
+TAKE_SWITCH(take_help, help = true)
+
+static const struct mr_cli_row rows[MR_OPTIONS_COUNT] = {
+#define GROUP(title) { .option = { .group = (title), .field = -1 } },
+#define OPTION(name_, short_, arg_, stage_, take_, help_)     \
+	{ .option = { NULL, name_, short_, arg_, help_, -1 }, \
+	  .stage = MR_CLI_STAGE_##stage_,                     \
+	  .take = take_ },
+#define KNOB(name_, short_, arg_, field_, help_)                             \
+	{ .option = { NULL, name_, short_, arg_, help_, MR_FIELD_##field_ }, \
+	  .stage = MR_CLI_STAGE_FLAG },
+#define SWITCH(name_, short_, field_, value_, help_)                         \
+	{ .option = { NULL, name_, short_, NULL, help_, MR_FIELD_##field_ }, \
+	  .stage = MR_CLI_STAGE_FLAG,                                        \
+	  .value = value_ },
+#include "tools/options.def"
+};
+
+const struct mr_cli_row *mr_options_rows(void)
+{
+	return rows;
+}
+
+const struct mr_cli_option *mr_cli_option(size_t i)
+{
+	return i < N_ELEMENTS(rows) ? &rows[i].option : NULL;
+}
+
+int mr_options_apply(struct mr_cli_parse *parse, const struct mr_cli_row *row, const char *arg,
+		     struct mr_error *err)
+{
+	char label[32];
+	int r;
+
+	snprintf(label, sizeof(label), "--%s", row->option.name);
+	if (!row->take)
+		return mr_spec_set_labelled(&parse->cli.spec, (enum mr_field_id)row->option.field,
+					    row->value ? row->value : arg, true, MR_ORIGIN_FLAG,
+					    label, err);
+	r = row->take(parse, arg, err);
+	/* Documents and presets name themselves. */
+	if (r < 0 && row->stage != MR_CLI_STAGE_PRESET && row->take != take_spec)
+		return mr_err_wrap(err, r, "%s", label);
+	return r;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of menace-run: what cli.c and options.c share
+ */
+#pragma once
+
+#include "tools/cli.h"
+
+/* When an option acts: earlier stages first, whatever the order of the arguments. */
+enum mr_cli_stage {
+	MR_CLI_STAGE_INFO, /* --help and --version: nothing else counts then */
+	MR_CLI_STAGE_BEST_EFFORT, /* decides what a preset may ask */
+	MR_CLI_STAGE_SPEC,
+	MR_CLI_STAGE_PRESET,
+	MR_CLI_STAGE_SET,
+	MR_CLI_STAGE_FLAG,
+	MR_CLI_STAGE_COUNT,
+};
+
+/* What is gathered besides the result itself; borrows from argv. */
+struct mr_cli_parse {
+	struct mr_cli cli;
+	const char *code; /* -c */
+	const char *lang; /* --lang */
+	bool jobs_given;
+};
+
+typedef int mr_cli_take_fn(struct mr_cli_parse *parse, const char *arg, struct mr_error *err);
+
+struct mr_cli_row {
+	struct mr_cli_option option;
+	enum mr_cli_stage stage;
+	mr_cli_take_fn *take; /* NULL: sets option.field */
+	const char *value; /* NULL: from the argument */
+};
+
+enum {
+	MR_OPTIONS_COUNT = 0
+#define GROUP(...) +1
+#define OPTION(...) +1
+#define KNOB(...) +1
+#define SWITCH(...) +1
+#include "tools/options.def"
+#undef GROUP
+#undef OPTION
+#undef KNOB
+#undef SWITCH
+};
+
+/* MR_OPTIONS_COUNT rows. */
+const struct mr_cli_row *mr_options_rows(void);
+/* Messages begin with the option's long name. */
+int mr_options_apply(struct mr_cli_parse *parse, const struct mr_cli_row *row, const char *arg,
+		     struct mr_error *err);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Session: what menace-run shares between its ways of running
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "runtime/base/loop.h"
+#include "runtime/supervise/run.h"
+#include "tools/cli.h"
+
+struct json_t;
+struct mr_error;
+
+/* single.c: one run in the foreground; exit status. */
+int mr_single_main(struct mr_run_host *host, struct mr_cli *cli);
+/* batch.c: specs as lines on standard input, results as lines on standard output; exit status. */
+int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli);
+/* dry_run.c: the resolved spec and what this host can enforce; exit status. */
+int mr_dry_run_main(struct mr_run_host *host, struct mr_cli *cli);
+
+/* report.c: the table of --summary on stderr, and the one line after a run that did not end by
+ * itself. */
+void mr_report_summary(const struct json_t *result);
+void mr_report_notice(const struct json_t *result);
+
+/* Signals we take by descriptor, blocked for the process. Descriptor or negative errno. */
+int mr_session_signals(struct mr_error *err);
+/* Say an error and return its exit status. */
+int mr_session_fail(const struct mr_error *err);
