@@ -1,13 +1,77 @@
-# Unit tests: tests/unit/test-NAME.c is one cmocka program.  It links every
-# library; what a test may use is its author's care.
+# Tests, one CTest label a folder of tests/:
+#
+#   unit    tests/unit/test-NAME.c         a cmocka program
+#   priv    tests/priv/test-NAME.c         likewise, needs root
+#   system  tests/system/TOPIC/NAME.sh     a script that runs menace-run
+#   fuzz    tests/fuzz/fuzz-NAME.c         its corpus replayed; a libFuzzer program with MENACE_FUZZ
+#
+# tests/helpers/NAME.c are static programs that run inside the sandbox.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-file(GLOB unit_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test-*.c)
-foreach(source ${unit_tests})
+set(test_libraries mr_supervise mr_launch mr_spec mr_cgroups mr_netns mr_base)
+
+function(menace_cmocka_tests label)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/test-*.c)
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${label}-${name} ${source} ${ARGN})
+    target_link_libraries(${label}-${name} PRIVATE ${test_libraries} PkgConfig::CMOCKA)
+    add_test(NAME ${label}/${name} COMMAND ${label}-${name})
+    set_tests_properties(${label}/${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77
+      TIMEOUT 300)
+  endforeach()
+endfunction()
+
+menace_cmocka_tests(unit)
+menace_cmocka_tests(priv)
+if(TARGET unit-test-cli)
+  target_sources(unit-test-cli PRIVATE ${CMAKE_SOURCE_DIR}/tools/cli.c
+    ${CMAKE_SOURCE_DIR}/tools/options.c)
+endif()
+
+# Helpers are what a hostile user would bring along: static, without our sanitizers.
+file(GLOB helpers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/helpers/*.c)
+foreach(source ${helpers})
   get_filename_component(name ${source} NAME_WE)
-  add_executable(unit-${name} ${source})
-  target_link_libraries(unit-${name} PRIVATE mr_supervise mr_launch mr_spec mr_cgroups mr_base
-    PkgConfig::CMOCKA)
-  add_test(NAME unit/${name} COMMAND unit-${name})
-  set_tests_properties(unit/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 120)
+  set(target ${CMAKE_BINARY_DIR}/bin/helpers/${name})
+  add_custom_command(OUTPUT ${target}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin/helpers
+    COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -static -pthread
+      -I${CMAKE_SOURCE_DIR} ${source} -o ${target}
+    DEPENDS ${source} ${CMAKE_SOURCE_DIR}/tests/helpers/bad-calls.h
+    COMMENT "Building helper ${name}"
+    VERBATIM)
+  list(APPEND helper_targets ${target})
+endforeach()
+add_custom_target(test-helpers ALL DEPENDS ${helper_targets})
+
+file(GLOB system_tests RELATIVE ${CMAKE_SOURCE_DIR}/tests/system CONFIGURE_DEPENDS
+  ${CMAKE_SOURCE_DIR}/tests/system/*/*.sh)
+foreach(script ${system_tests})
+  string(REGEX REPLACE "\\.sh$" "" name ${script})
+  set(path ${CMAKE_SOURCE_DIR}/tests/system/${script})
+  add_test(NAME system/${name} COMMAND bash ${path})
+  set_tests_properties(system/${name} PROPERTIES LABELS system SKIP_RETURN_CODE 77 TIMEOUT 600
+    ENVIRONMENT "MENACE_RUN=$<TARGET_FILE:menace-run>;MENACE_HELPERS=${CMAKE_BINARY_DIR}/bin/helpers")
+  file(STRINGS ${path} serial REGEX "^# serial" LIMIT_COUNT 1)
+  if(serial)
+    set_tests_properties(system/${name} PROPERTIES RUN_SERIAL TRUE)
+  endif()
+endforeach()
+
+# Every fuzz target is a regression test: its corpus runs in the ordinary suite.
+file(GLOB fuzz_targets CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz-*.c)
+foreach(source ${fuzz_targets})
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "^fuzz-" "" topic ${name})
+  add_executable(replay-${topic} ${source} ${CMAKE_SOURCE_DIR}/tests/fuzz/replay-main.c)
+  target_link_libraries(replay-${topic} PRIVATE ${test_libraries})
+  add_test(NAME fuzz/${topic} COMMAND replay-${topic} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${topic})
+  set_tests_properties(fuzz/${topic} PROPERTIES LABELS fuzz TIMEOUT 300)
+  if(MENACE_FUZZ)
+    add_executable(${name} ${source})
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+    target_link_libraries(${name} PRIVATE ${test_libraries})
+  endif()
 endforeach()

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gen-docs: the parts of the documentation that are tables
+ *
+ *   gen-docs SECTION   one section in scdoc markup (options, fields, presets, variables,
+ *                      best-effort, languages, exit-status, failure-modes)
+ *   gen-docs man FILE  a manual page: FILE with each line @SECTION@ replaced by the section
+ *   gen-docs schema    the JSON Schema of menace.spec/1
+ *
+ * Everything comes from the .def files that the program itself is built from, so
+ * the manual cannot say anything else than the code.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/base/str.h"
+#include "runtime/spec/lang.h"
+#include "runtime/spec/spec.h"
+#include "tools/cli.h"
+
+/* Text that scdoc must not take for markup. */
+static void put(const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("\\*_#[]<>~`|", *text))
+			putchar('\\');
+		putchar(*text);
+	}
+}
+
+static void put_strong(const char *text)
+{
+	putchar('*');
+	put(text);
+	putchar('*');
+}
+
+static void put_underlined(const char *text)
+{
+	putchar('_');
+	put(text);
+	putchar('_');
+}
+
+/* A definition: the term on a line, what it means indented below. */
+static void put_row(const char *term, const char *meaning)
+{
+	put_strong(term);
+	printf("\n\t");
+	put(meaning);
+	printf(".\n\n");
+}
+
+static void put_default(const struct mr_field *field)
+{
+	char buf[MR_SPEC_TEXT_SIZE];
+
+	if (field->type == MR_FIELD_STR ? field->default_str[0] == '\0'
+					: field->default_value == MR_UNSET)
+		return;
+	printf(" Default: ");
+	put_strong(field->type == MR_FIELD_STR
+			   ? field->default_str
+			   : mr_spec_value_text(field, field->default_value, buf));
+	printf(".");
+}
+
+static void put_words(const struct mr_field *field)
+{
+	printf(" Accepted: ");
+	for (size_t i = 0; field->words[i]; i++) {
+		printf("%s", i > 0 ? ", " : "");
+		put_strong(field->words[i]);
+	}
+	printf(".");
+}
+
+static void put_accepted(const struct mr_field *field)
+{
+	char low[MR_SPEC_TEXT_SIZE];
+	char high[MR_SPEC_TEXT_SIZE];
+
+	switch (field->type) {
+	case MR_FIELD_ENUM:
+		put_words(field);
+		return;
+	case MR_FIELD_BOOL:
+		printf(" Accepted: *true*, *false*.");
+		return;
+	case MR_FIELD_STR:
+		printf(" Accepted: %" PRIu64 " to %" PRIu64 " bytes of text.", field->min,
+		       field->max);
+		return;
+	case MR_FIELD_SIZE:
+	case MR_FIELD_COUNT:
+	case MR_FIELD_MS:
+	case MR_FIELD_MILLI:
+		break;
+	}
+	printf(" Accepted: %s to %s%s.", mr_spec_value_text(field, field->min, low),
+	       mr_spec_value_text(field, field->max, high),
+	       field->may_be_unlimited ? ", or *unlimited*" : "");
+}
+
+static void put_options(void)
+{
+	for (size_t i = 0; mr_cli_option(i); i++) {
+		const struct mr_cli_option *option = mr_cli_option(i);
+		char name[64];
+
+		if (!option->name) {
+			printf("## ");
+			put(option->group);
+			printf("\n\n");
+			continue;
+		}
+		if (option->short_name)
+			printf("*-%c*, ", option->short_name);
+		snprintf(name, sizeof(name), "--%s", option->name);
+		put_strong(name);
+		if (option->arg) {
+			putchar(' ');
+			put_underlined(option->arg);
+		}
+		printf("\n\t");
+		put(option->help);
+		printf(".");
+		if (option->field >= 0) {
+			const struct mr_field *field = &mr_spec_fields()[option->field];
+
+			if (option->arg)
+				put_default(field);
+			printf(" Knob: ");
+			put_underlined(field->key);
+			printf(".");
+		}
+		printf("\n\n");
+	}
+}
+
+static const char *type_word(const struct mr_field *field)
+{
+	switch (field->type) {
+	case MR_FIELD_SIZE:
+		return "size";
+	case MR_FIELD_COUNT:
+		return "whole number";
+	case MR_FIELD_MS:
+		return "time";
+	case MR_FIELD_MILLI:
+		return "number";
+	case MR_FIELD_BOOL:
+		return "flag";
+	case MR_FIELD_ENUM:
+		return "word";
+	case MR_FIELD_STR:
+		return "text";
+	}
+	return "";
+}
+
+static void put_fields(void)
+{
+	const struct mr_field *fields = mr_spec_fields();
+
+	for (size_t i = 0; i < MR_FIELD_COUNT_; i++) {
+		const struct mr_field *field = &fields[i];
+
+		if (i == 0 || strcmp(fields[i - 1].section, field->section) != 0)
+			printf("## Section %s\n\n", field->section);
+		put_strong(field->key);
+		printf(" (%s)\n\t", type_word(field));
+		put(field->help);
+		printf(".");
+		put_default(field);
+		put_accepted(field);
+		if (field->preset_alias) {
+			printf(" Preset variable: ");
+			put_strong(field->preset_alias);
+			printf(".");
+		}
+		printf("\n\n");
+	}
+}
+
+static void put_presets(void)
+{
+	size_t n;
+	const struct mr_spec_item *builtins = mr_preset_builtins(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		put_strong(builtins[i].name);
+		printf("\n\t");
+		put(builtins[i].help);
+		printf(": ");
+		put(builtins[i].text);
+		printf("\n\n");
+	}
+}
+
+static void put_variables(void)
+{
+	const struct mr_field *fields = mr_spec_fields();
+	size_t n;
+	const struct mr_preset_var *vars = mr_preset_vars(&n);
+
+	printf("These act:\n\n");
+	for (size_t i = 0; i < MR_FIELD_COUNT_; i++) {
+		if (!fields[i].preset_alias)
+			continue;
+		put_strong(fields[i].preset_alias);
+		printf("\n\t%s; sets ", type_word(&fields[i]));
+		put_underlined(fields[i].key);
+		printf(".");
+		put_accepted(&fields[i]);
+		printf("%s\n\n", fields[i].type == MR_FIELD_MS ? " A bare number is seconds." : "");
+	}
+	printf("These are known but not enforced by this version. A value that asks for nothing "
+	       "(0, "
+	       "false, linux) passes; any other is checked and then refused, unless "
+	       "*best\\_effort* "
+	       "names the variable:\n\n");
+	for (size_t i = 0; i < n; i++) {
+		put_strong(vars[i].name);
+		printf("\n\t");
+		put(vars[i].help);
+		printf("; ");
+		put(vars[i].accepted);
+		printf(".\n\n");
+	}
+}
+
+static void put_best_effort(void)
+{
+	size_t n;
+	const struct mr_spec_item *items = mr_spec_best_effort_items(&n);
+
+	for (size_t i = 0; i < n; i++)
+		put_row(items[i].name, items[i].help);
+}
+
+static void put_languages(void)
+{
+	size_t n;
+	const struct mr_lang *langs = mr_lang_rows(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		put_strong(langs[i].name);
+		if (langs[i].aliases[0] != '\0') {
+			printf(" (also ");
+			put(langs[i].aliases);
+			printf(")");
+		}
+		printf("\n\t");
+		put(langs[i].extensions);
+		printf(": run by");
+		for (size_t k = 0; langs[i].argv[k]; k++) {
+			putchar(' ');
+			put_strong(langs[i].argv[k]);
+		}
+		printf("\n\n");
+	}
+}
+
+static void put_exit_status(void)
+{
+	static const struct {
+		int status;
+		const char *doc;
+	} rows[] = {
+#define ERRC(name, exit_status, http_status, doc) { exit_status, doc },
+#include "runtime/base/errc.def"
+#undef ERRC
+	};
+
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		char status[16];
+
+		if (rows[i].status == 0)
+			continue;
+		snprintf(status, sizeof(status), "%d", rows[i].status);
+		put_row(status, rows[i].doc);
+	}
+}
+
+static void put_failure_modes(void)
+{
+	static const char *const modes[] = {
+#define MODE(name) name,
+#include "runtime/spec/failure_modes.def"
+#undef MODE
+	};
+
+	for (size_t i = 0; i < N_ELEMENTS(modes); i++) {
+		printf("%s", i > 0 ? ", " : "");
+		put(modes[i]);
+	}
+	printf(".\n\n");
+}
+
+static void put_version(void)
+{
+	printf("menace %s\n\n", MENACE_VERSION);
+}
+
+static const struct section {
+	const char *name;
+	const char *marker;
+	void (*put)(void);
+} sections[] = {
+	{ "options", "@OPTIONS@", put_options },
+	{ "fields", "@FIELDS@", put_fields },
+	{ "presets", "@PRESETS@", put_presets },
+	{ "variables", "@VARIABLES@", put_variables },
+	{ "best-effort", "@BEST_EFFORT@", put_best_effort },
+	{ "languages", "@LANGUAGES@", put_languages },
+	{ "exit-status", "@EXIT_STATUS@", put_exit_status },
+	{ "failure-modes", "@FAILURE_MODES@", put_failure_modes },
+	{ "version", "@VERSION@", put_version },
+};
+
+static const struct section *find_section(const char *word, bool by_marker)
+{
+	for (size_t i = 0; i < N_ELEMENTS(sections); i++)
+		if (strcmp(by_marker ? sections[i].marker : sections[i].name, word) == 0)
+			return &sections[i];
+	return NULL;
+}
+
+static int put_man(const char *path)
+{
+	mr_auto_fclose FILE *file = fopen(path, "re");
+	mr_auto_free char *line = NULL;
+	size_t size = 0;
+
+	if (!file) {
+		fprintf(stderr, "gen-docs: open %s: %s\n", path, strerror(errno));
+		return 1;
+	}
+	while (getline(&line, &size, file) > 0) {
+		const struct section *section;
+
+		line[strcspn(line, "\n")] = '\0';
+		section = find_section(line, true);
+		if (section) {
+			section->put();
+		} else if (line[0] == '@') {
+			fprintf(stderr, "gen-docs: %s: unknown marker %s\n", path, line);
+			return 1;
+		} else {
+			puts(line);
+		}
+	}
+	return ferror(file) ? 1 : 0;
+}
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+	mr_assert(json_object_set_new(object, key, value) == 0);
+}
+
+static json_t *bounded_number(const struct mr_field *field)
+{
+	json_t *number = json_object();
+
+	if (field->type == MR_FIELD_MILLI) {
+		set(number, "type", json_string("number"));
+		set(number, "minimum", json_real((double)field->min / 1000));
+		set(number, "maximum", json_real((double)field->max / 1000));
+		return number;
+	}
+	set(number, "type", json_string("integer"));
+	set(number, "minimum", json_integer((json_int_t)field->min));
+	set(number, "maximum", json_integer((json_int_t)field->max));
+	return number;
+}
+
+/* A number, or a string in the grammar of the unit. */
+static void set_number(json_t *knob, const struct mr_field *field)
+{
+	json_t *forms = json_array();
+
+	json_array_append_new(forms, field->type == MR_FIELD_BOOL
+					     ? json_pack("{s:s}", "type", "boolean")
+					     : bounded_number(field));
+	json_array_append_new(forms, json_pack("{s:s}", "type", "string"));
+	if (field->default_value == MR_UNSET)
+		json_array_append_new(forms, json_pack("{s:s}", "type", "null"));
+	set(knob, "anyOf", forms);
+}
+
+static json_t *default_value(const struct mr_field *field)
+{
+	char buf[MR_SPEC_TEXT_SIZE];
+
+	if (field->type == MR_FIELD_STR)
+		return json_string(field->default_str);
+	if (field->default_value == MR_UNSET)
+		return json_null();
+	if (field->type == MR_FIELD_BOOL)
+		return json_boolean(field->default_value);
+	if (field->default_value == MR_UNLIMITED || field->type == MR_FIELD_ENUM)
+		return json_string(mr_spec_value_text(field, field->default_value, buf));
+	return json_integer((json_int_t)field->default_value);
+}
+
+static json_t *knob_schema(const struct mr_field *field)
+{
+	json_t *knob = json_object();
+
+	set(knob, "description", json_string(field->help));
+	set(knob, "default", default_value(field));
+	if (field->type == MR_FIELD_STR) {
+		set(knob, "type", json_string("string"));
+		set(knob, "minLength", json_integer((json_int_t)field->min));
+		set(knob, "maxLength", json_integer((json_int_t)field->max));
+	} else if (field->type == MR_FIELD_ENUM) {
+		json_t *words = json_array();
+
+		for (size_t i = 0; field->words[i]; i++)
+			json_array_append_new(words, json_string(field->words[i]));
+		set(knob, "enum", words);
+	} else {
+		set_number(knob, field);
+	}
+	return knob;
+}
+
+static void add_knobs(json_t *properties)
+{
+	const struct mr_field *fields = mr_spec_fields();
+
+	for (size_t i = 0; i < MR_FIELD_COUNT_; i++) {
+		json_t *section = json_object_get(properties, fields[i].section);
+
+		if (!section) {
+			section = json_pack("{s:s, s:b, s:{}}", "type", "object",
+					    "additionalProperties", 0, "properties");
+			set(properties, fields[i].section, section);
+		}
+		set(json_object_get(section, "properties"), fields[i].name,
+		    knob_schema(&fields[i]));
+	}
+}
+
+static json_t *preset_schema(void)
+{
+	const struct mr_field *fields = mr_spec_fields();
+	size_t n;
+	const struct mr_preset_var *vars = mr_preset_vars(&n);
+	json_t *variables = json_object();
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
+		if (fields[i].preset_alias)
+			set(variables, fields[i].preset_alias,
+			    json_pack("{s:s}", "description", fields[i].help));
+	for (size_t i = 0; i < n; i++)
+		set(variables, vars[i].name, json_pack("{s:s}", "description", vars[i].help));
+	const struct mr_spec_item *builtins = mr_preset_builtins(&n);
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(names, json_string(builtins[i].name));
+	return json_pack("{s:[{s:s, s:b, s:o}, {s:o}]}", "anyOf", "type", "object",
+			 "additionalProperties", 0, "properties", variables, "enum", names);
+}
+
+/* The members that are not knobs.  Text, because it reads as what it is. */
+static const char fixed_members[] =
+	"{\"schema\": {\"const\": \"" MR_SPEC_SCHEMA "\"},"
+	" \"name\": {\"type\": \"string\", \"maxLength\": 256},"
+	" \"program\": {\"type\": \"array\", \"minItems\": 1, \"items\": {\"type\": \"string\"}},"
+	" \"snippet\": {\"type\": \"object\", \"additionalProperties\": false,"
+	"  \"properties\": {\"path\": {\"type\": \"string\", \"minLength\": 1},"
+	"   \"code\": {\"type\": \"string\"}, \"lang\": {\"type\": \"string\"}},"
+	"  \"oneOf\": [{\"required\": [\"path\"]}, {\"required\": [\"code\"]}]},"
+	" \"args\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"
+	" \"env\": {\"type\": \"object\", \"additionalProperties\": {\"type\": \"string\"}},"
+	" \"env_pass\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"
+	" \"best_effort\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"
+	" \"mounts\": {\"type\": \"array\", \"items\": {\"type\": \"object\","
+	"  \"additionalProperties\": false, \"required\": [\"type\"],"
+	"  \"properties\": {\"type\": {\"enum\": [\"ro\", \"rw\", \"tmpfs\", \"hide\"]},"
+	"   \"source\": {\"type\": \"string\"}, \"dest\": {\"type\": \"string\"},"
+	"   \"size_bytes\": {\"type\": \"integer\", \"minimum\": 0}}}}}";
+
+static int put_schema(void)
+{
+	mr_auto_json json_t *schema = NULL;
+	json_t *properties = NULL;
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (mr_json_parse(fixed_members, strlen(fixed_members), "members", &properties, &err) < 0) {
+		fprintf(stderr, "gen-docs: %s\n", err.msg);
+		return 1;
+	}
+	add_knobs(properties);
+	set(properties, "preset", preset_schema());
+	schema = json_pack("{s:s, s:s, s:s, s:[s], s:b, s:o}", "$schema",
+			   "https://json-schema.org/draft/2020-12/schema", "title", MR_SPEC_SCHEMA,
+			   "type", "object", "required", "schema", "additionalProperties", 0,
+			   "properties", properties);
+	mr_assert(schema != NULL);
+	if (json_dumpf(schema, stdout, JSON_INDENT(2) | JSON_SORT_KEYS) < 0)
+		return 1;
+	putchar('\n');
+	return 0;
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: gen-docs SECTION | man FILE | schema; sections:");
+	for (size_t i = 0; i < N_ELEMENTS(sections); i++)
+		fprintf(stderr, " %s", sections[i].name);
+	fprintf(stderr, "\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const struct section *section;
+	int r = 0;
+
+	if (argc == 3 && strcmp(argv[1], "man") == 0) {
+		r = put_man(argv[2]);
+	} else if (argc == 2 && strcmp(argv[1], "schema") == 0) {
+		r = put_schema();
+	} else {
+		section = argc == 2 ? find_section(argv[1], false) : NULL;
+		if (!section)
+			return usage();
+		section->put();
+	}
+	if (fflush(stdout) != 0) {
+		fprintf(stderr, "gen-docs: write: %s\n", strerror(errno));
+		return 1;
+	}
+	return r;
+}
