@@ -379,6 +379,8 @@ static void on_empty(struct mr_source *source, uint32_t events)
 	struct mr_run *run = source->owner;
 
 	(void)events;
+	/* Reading the file is what ends the notification, in any state. */
+	run->group_empty = is_group_empty(run) && run->state == MR_RUN_ENDING;
 	handle(run, EV_PROGRESS, NULL);
 }
 
