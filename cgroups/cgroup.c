@@ -35,8 +35,8 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 
-#define RETRIES 1000	    /* lost races for the parent, each a few microseconds */
-#define EMPTY_WAIT_MS 200   /* from the end of the last process to an empty group */
+#define RETRIES 1000 /* lost races for the parent, each a few microseconds */
+#define EMPTY_WAIT_MS 200 /* from the end of the last process to an empty group */
 #define KILL_TIMEOUT_MS 2000
 #define ANCESTORS_MAX 64
 
@@ -70,7 +70,8 @@ static int check_name(const char *name, struct mr_error *err)
 		return 0;
 	return mr_err(err, MR_E_USAGE, EINVAL,
 		      "cgroup name \"%.80s\": accepted are 1 to %d of A-Z a-z 0-9 . _ -, and "
-		      "neither \".\" nor \"..\"", name, MR_CGROUP_NAME_MAX);
+		      "neither \".\" nor \"..\"",
+		      name, MR_CGROUP_NAME_MAX);
 }
 
 void mr_hierarchy_show_row(struct mr_cgroup_shown *shown, size_t cap, size_t *n, const char *key,
@@ -118,8 +119,8 @@ static struct mr_cgroup *alloc_cgroup(const struct mr_cgroup_host *host, const c
 	if (!cg->oom)
 		return mr_cgroup_free(cg);
 	cg->oom->fd = -1;
-	if (asprintf(&cg->path, "%s/" MR_CGROUP_PARENT "/%s", strcmp(base, "/") ? base : "",
-		     name) < 0) {
+	if (asprintf(&cg->path, "%s/" MR_CGROUP_PARENT "/%s", strcmp(base, "/") ? base : "", name) <
+	    0) {
 		cg->path = NULL;
 		return mr_cgroup_free(cg);
 	}
@@ -172,7 +173,8 @@ static int try_make_group(const struct mr_hierarchy *h, const char *name, unsign
 		return mr_err(err, MR_E_SYS, -r, "open %s/" MR_CGROUP_PARENT ": %m", h->dir);
 	g->parent_fd = r;
 	if (h->ops->prepare) {
-		r = h->ops->prepare(h, g->parent_fd, g->controllers, required & g->controllers, err);
+		r = h->ops->prepare(h, g->parent_fd, g->controllers, required & g->controllers,
+				    err);
 		if (r < 0)
 			return r;
 	}
@@ -203,7 +205,8 @@ static int make_group(const struct mr_hierarchy *h, const char *name, unsigned i
 	if (r < 0) {
 		mr_tree_remove(g->parent_fd, name);
 		remove_parent(g);
-		return mr_err(err, MR_E_SYS, -r, "open %s/" MR_CGROUP_PARENT "/%s: %m", h->dir, name);
+		return mr_err(err, MR_E_SYS, -r, "open %s/" MR_CGROUP_PARENT "/%s: %m", h->dir,
+			      name);
 	}
 	return 0;
 }
@@ -255,7 +258,8 @@ static int fill_cgroup(const struct mr_cgroup_host *host, const struct mr_limits
 			continue;
 		r = init_group(h, wanted, g);
 		if (r < 0)
-			return mr_err(err, MR_E_SYS, -r, "duplicate a descriptor of %s: %m", h->dir);
+			return mr_err(err, MR_E_SYS, -r, "duplicate a descriptor of %s: %m",
+				      h->dir);
 		r = make_group(h, cg->name, required, g, err);
 		if (r < 0) {
 			close_group(g);
@@ -283,8 +287,8 @@ static int check_host(const struct mr_cgroup_host *host, struct mr_error *err)
 }
 
 int mr_cgroup_new(const struct mr_cgroup_host *host, const char *name,
-		  const struct mr_limits *limits, unsigned int extra_pids,
-		  struct mr_cgroup **ret, struct mr_error *err)
+		  const struct mr_limits *limits, unsigned int extra_pids, struct mr_cgroup **ret,
+		  struct mr_error *err)
 {
 	struct mr_limits normal;
 	struct mr_cgroup *cg;
@@ -362,8 +366,8 @@ int mr_cgroup_show_limits(const struct mr_cgroup *cg, struct mr_cgroup_shown *ro
 	}
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(rows[i].key, "pids_max") == 0 && rows[i].value != MR_UNLIMITED)
-			rows[i].value -= rows[i].value < cg->extra_pids ? rows[i].value
-									: cg->extra_pids;
+			rows[i].value -=
+				rows[i].value < cg->extra_pids ? rows[i].value : cg->extra_pids;
 	*ret_n = n;
 	return 0;
 }
@@ -563,8 +567,7 @@ static int destroy_until(const struct mr_cgroup *cg, uint64_t deadline, struct m
 		r = remove_group(cg, &cg->groups[i], deadline);
 		if (r < 0 && first == 0)
 			first = mr_err(err, r == -EBUSY ? MR_E_BUSY : MR_E_SYS, -r,
-				       "remove cgroup %s (%s): %m", cg->path,
-				       i == 0 ? "v2" : "v1");
+				       "remove cgroup %s (%s): %m", cg->path, i == 0 ? "v2" : "v1");
 	}
 	return first;
 }

@@ -28,16 +28,16 @@ struct mr_hierarchy_ops;
 struct mr_hierarchy {
 	const struct mr_hierarchy_ops *ops;
 	unsigned int controllers; /* mask of what it serves to BASE's children */
-	int base_fd;		  /* O_PATH */
-	char *dir;		  /* BASE in the file system, for messages */
-	char *path;		  /* BASE in the hierarchy, "/" or "/a/b" */
+	int base_fd; /* O_PATH */
+	char *dir; /* BASE in the file system, for messages */
+	char *path; /* BASE in the hierarchy, "/" or "/a/b" */
 };
 
 struct mr_cgroup_host {
 	enum mr_cgroup_mode mode;
 	char why[384];
-	unsigned int controllers;		 /* union over the hierarchies */
-	char *absent[MR_CONTROLLER_COUNT_];	 /* why a controller cannot be used, or NULL */
+	unsigned int controllers; /* union over the hierarchies */
+	char *absent[MR_CONTROLLER_COUNT_]; /* why a controller cannot be used, or NULL */
 	size_t n;
 	struct mr_hierarchy h[MR_HIERARCHIES_MAX]; /* [0] is v2, then those of v1 */
 };
@@ -46,11 +46,11 @@ struct mr_cgroup_host {
 struct mr_group {
 	const struct mr_hierarchy_ops *ops;
 	unsigned int controllers;
-	int base_fd;   /* O_PATH */
+	int base_fd; /* O_PATH */
 	int parent_fd; /* BASE/menace, O_PATH */
-	int dir_fd;    /* -1: not there */
+	int dir_fd; /* -1: not there */
 	uint64_t memory_max; /* as asked; MR_UNLIMITED also when nobody asked */
-	int file_fd;   /* v2: cgroup.events, read only; v1: tasks, write only */
+	int file_fd; /* v2: cgroup.events, read only; v1: tasks, write only */
 };
 
 /* A descriptor that becomes readable by an event, with what must stay open beside it. */

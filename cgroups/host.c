@@ -24,7 +24,7 @@
 #include "runtime/base/io.h"
 
 #define PROC_TEXT_MAX (1 << 22) /* mountinfo of a host with 20,000 mounts */
-#define DELEGATE_HINT                                                                             \
+#define DELEGATE_HINT \
 	"run as root, or in a delegated group (systemd-run --user --scope -p Delegate=yes ...)"
 
 /* A file of /proc whole; NULL with errno. */
@@ -113,10 +113,12 @@ static int open_base(const struct mr_hierarchy_ops *ops, const struct mr_mount *
 	/* Something else may be mounted over it by now. */
 	if (fstatfs(fd, &fs) < 0 || fs.f_type != ops->fs_magic)
 		return asprintf(why, "%s is covered by another file system", dir) < 0 ? -ENOMEM
-										     : -EACCES;
+										      : -EACCES;
 	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return asprintf(why, "%s is not writable for uid %d: %m; " DELEGATE_HINT, dir,
-				(int)geteuid()) < 0 ? -ENOMEM : -EACCES;
+				(int)geteuid()) < 0
+			       ? -ENOMEM
+			       : -EACCES;
 	h->base_fd = mr_take_fd(fd);
 	h->dir = mr_take_ptr(dir);
 	return 0;

@@ -48,13 +48,13 @@ static int normalise_cpu(struct mr_limits *l, struct mr_error *err)
 	if (l->cpu_quota_us == MR_UNLIMITED)
 		return 0;
 	if (l->cpu_period_us < CPU_FLOOR_US || l->cpu_period_us > CPU_PERIOD_MAX_US)
-		return mr_err(err, MR_E_USAGE, EINVAL, "cpu_period_us %" PRIu64
-			      ": accepted are %d to %d", l->cpu_period_us, CPU_FLOOR_US,
-			      CPU_PERIOD_MAX_US);
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "cpu_period_us %" PRIu64 ": accepted are %d to %d", l->cpu_period_us,
+			      CPU_FLOOR_US, CPU_PERIOD_MAX_US);
 	if (l->cpu_quota_us == 0 || l->cpu_quota_us > CPU_QUOTA_MAX_US)
-		return mr_err(err, MR_E_USAGE, EINVAL, "cpu_quota_us %" PRIu64
-			      ": accepted are 1 to %llu, or no limit", l->cpu_quota_us,
-			      CPU_QUOTA_MAX_US);
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "cpu_quota_us %" PRIu64 ": accepted are 1 to %llu, or no limit",
+			      l->cpu_quota_us, CPU_QUOTA_MAX_US);
 	if (l->cpu_quota_us < CPU_FLOOR_US) {
 		/* A longer period keeps the share; raising the quota alone would grant more. */
 		uint64_t period = l->cpu_period_us * CPU_FLOOR_US / l->cpu_quota_us;
@@ -71,9 +71,11 @@ int mr_limits_normalise(const struct mr_limits *limits, unsigned int extra_pids,
 	struct mr_limits l = *limits;
 	int r;
 
-	if (l.pids_max != MR_UNLIMITED)
-		l.pids_max = l.pids_max > PIDS_MAX - (uint64_t)extra_pids ?
-			PIDS_MAX : l.pids_max + extra_pids;
+	if (l.pids_max != MR_UNLIMITED) {
+		l.pids_max = l.pids_max < PIDS_MAX ? l.pids_max + extra_pids : PIDS_MAX;
+		if (l.pids_max > PIDS_MAX)
+			l.pids_max = PIDS_MAX;
+	}
 	r = normalise_cpu(&l, err);
 	if (r < 0)
 		return r;
@@ -136,8 +138,7 @@ int mr_limits_write(int dir_fd, const struct mr_limit_file *file, const struct m
 }
 
 int mr_limits_apply(int dir_fd, const struct mr_limit_file *files, size_t n,
-		    unsigned int controllers, const struct mr_limits *limits,
-		    struct mr_error *err)
+		    unsigned int controllers, const struct mr_limits *limits, struct mr_error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct mr_limit_file *file = &files[i];

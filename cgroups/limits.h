@@ -17,9 +17,9 @@
 struct mr_error;
 
 struct mr_limits {
-	uint64_t memory_max;   /* bytes, MR_UNLIMITED: no limit */
-	uint64_t swap_max;     /* bytes on top of memory_max */
-	uint64_t pids_max;     /* tasks (processes and threads) */
+	uint64_t memory_max; /* bytes, MR_UNLIMITED: no limit */
+	uint64_t swap_max; /* bytes on top of memory_max */
+	uint64_t pids_max; /* tasks (processes and threads) */
 	uint64_t cpu_quota_us; /* per cpu_period_us; MR_UNLIMITED: no limit */
 	uint64_t cpu_period_us;
 };
@@ -39,17 +39,17 @@ const char *mr_limits_controller_name(enum mr_controller controller);
 
 /* How a file spells "no limit", and whether a second number follows. */
 enum mr_limit_form {
-	MR_LIMIT_FORM_MAX,   /* "max" */
+	MR_LIMIT_FORM_MAX, /* "max" */
 	MR_LIMIT_FORM_MINUS, /* "-1" */
 	MR_LIMIT_FORM_QUOTA, /* "max 100000": quota and period in one file */
 };
 
 /* One row: one limit is one file. */
 struct mr_limit_file {
-	const char *key;		/* field name users know, "memory_max_bytes" */
-	const char *file;		/* "memory.max" */
-	size_t offset;			/* of the value in struct mr_limits */
-	enum mr_controller controller;	/* who serves the file */
+	const char *key; /* field name users know, "memory_max_bytes" */
+	const char *file; /* "memory.max" */
+	size_t offset; /* of the value in struct mr_limits */
+	enum mr_controller controller; /* who serves the file */
 	enum mr_limit_form form;
 };
 
@@ -69,8 +69,7 @@ int mr_limits_write(int dir_fd, const struct mr_limit_file *file, const struct m
 
 /* All rows served by the controllers in the mask, in the table's order. */
 int mr_limits_apply(int dir_fd, const struct mr_limit_file *files, size_t n,
-		    unsigned int controllers, const struct mr_limits *limits,
-		    struct mr_error *err);
+		    unsigned int controllers, const struct mr_limits *limits, struct mr_error *err);
 
 /* "max", "-1" or a decimal number, ended by a space, a newline or the end of the text.
  * Returns the character after it, or NULL (with *ret untouched) for anything else. */

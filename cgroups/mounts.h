@@ -11,7 +11,7 @@
 /* One hierarchy as we see it. */
 struct mr_mount {
 	char *point; /* mount point, NULL: none that contains our own group */
-	char *own;   /* our own group as a path in the hierarchy, "/a/b" or "/" */
+	char *own; /* our own group as a path in the hierarchy, "/a/b" or "/" */
 	char *below; /* our own group relative to the mount point, "a/b" or "" */
 };
 

@@ -106,8 +106,8 @@ void mr_stats_parse(const struct mr_stat_file *file, const char *text,
 	}
 }
 
-void mr_stats_read(int dir_fd, const struct mr_stat_file *files, size_t n,
-		   unsigned int controllers, struct mr_cgroup_stats *stats)
+void mr_stats_read(int dir_fd, const struct mr_stat_file *files, size_t n, unsigned int controllers,
+		   struct mr_cgroup_stats *stats)
 {
 	char text[TEXT_MAX];
 

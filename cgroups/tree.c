@@ -32,8 +32,7 @@
 #define KILL_BATCH 512
 #define ROUND_WAIT_MS 20
 
-void mr_tree_scan(struct mr_tree_scan *scan, const char *text, size_t size, pid_t *pids,
-		  size_t cap)
+void mr_tree_scan(struct mr_tree_scan *scan, const char *text, size_t size, pid_t *pids, size_t cap)
 {
 	for (size_t i = 0; i < size || (size == 0 && i == 0); i++) {
 		char c = '\n';
@@ -209,7 +208,8 @@ static int kill_listed(int dir_fd, size_t *ret_n, struct mr_error *err)
 	*ret_n = n_before;
 	n_before = n_before < KILL_BATCH ? n_before : KILL_BATCH;
 	for (size_t i = 0; i < n_before; i++)
-		pidfds[i] = before[i] > 1 && before[i] != getpid() ? mr_pidfd_open(before[i], 0) : -1;
+		pidfds[i] =
+			before[i] > 1 && before[i] != getpid() ? mr_pidfd_open(before[i], 0) : -1;
 	r = mr_tree_pids(dir_fd, after, KILL_BATCH, &n_after, err);
 	n_after = n_after < KILL_BATCH ? n_after : KILL_BATCH;
 	for (size_t i = 0; i < n_before; i++) {

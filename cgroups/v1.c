@@ -49,37 +49,55 @@ static const struct mr_limit_file limit_files[] = {
 };
 
 static const struct mr_limit_file memsw_file = {
-	"swap_max_bytes", "memory.memsw.limit_in_bytes", LIMIT(swap_max), MR_CONTROLLER_MEMORY,
-	MR_LIMIT_FORM_MINUS,
+	"swap_max_bytes",     "memory.memsw.limit_in_bytes", LIMIT(swap_max),
+	MR_CONTROLLER_MEMORY, MR_LIMIT_FORM_MINUS,
 };
 
 static const struct mr_limit_file swappiness_file = {
-	"swap_max_bytes", "memory.swappiness", LIMIT(swap_max), MR_CONTROLLER_MEMORY,
-	MR_LIMIT_FORM_MINUS,
+	"swap_max_bytes",     "memory.swappiness", LIMIT(swap_max),
+	MR_CONTROLLER_MEMORY, MR_LIMIT_FORM_MINUS,
 };
 
 static const struct mr_stat_file stat_files[] = {
-	{ "cpu.stat", MR_STAT_FORM_KEYED, MR_CONTROLLER_CPU,
+	{ "cpu.stat",
+	  MR_STAT_FORM_KEYED,
+	  MR_CONTROLLER_CPU,
 	  { { "nr_throttled", STAT(cpu_nr_throttled), 0 },
 	    { "throttled_time", STAT(cpu_throttled_us), 1000 } } },
-	{ "memory.max_usage_in_bytes", MR_STAT_FORM_SINGLE, MR_CONTROLLER_MEMORY,
+	{ "memory.max_usage_in_bytes",
+	  MR_STAT_FORM_SINGLE,
+	  MR_CONTROLLER_MEMORY,
 	  { { "", STAT(memory_peak_bytes), 0 } } },
-	{ "memory.usage_in_bytes", MR_STAT_FORM_SINGLE, MR_CONTROLLER_MEMORY,
+	{ "memory.usage_in_bytes",
+	  MR_STAT_FORM_SINGLE,
+	  MR_CONTROLLER_MEMORY,
 	  { { "", STAT(memory_current_bytes), 0 } } },
-	{ "memory.oom_control", MR_STAT_FORM_KEYED, MR_CONTROLLER_MEMORY,
+	{ "memory.oom_control",
+	  MR_STAT_FORM_KEYED,
+	  MR_CONTROLLER_MEMORY,
 	  { { "oom_kill", STAT(oom_kills), 0 } } },
 	/* With equal limits the kernel charges, and fails, memory and swap together first (and
 	 * does not always count it: see was_hit). */
-	{ "memory.failcnt", MR_STAT_FORM_SINGLE, MR_CONTROLLER_MEMORY,
+	{ "memory.failcnt",
+	  MR_STAT_FORM_SINGLE,
+	  MR_CONTROLLER_MEMORY,
 	  { { "", STAT(memory_max_events), 0 } } },
-	{ "memory.memsw.failcnt", MR_STAT_FORM_SINGLE, MR_CONTROLLER_MEMORY,
+	{ "memory.memsw.failcnt",
+	  MR_STAT_FORM_SINGLE,
+	  MR_CONTROLLER_MEMORY,
 	  { { "", STAT(memory_max_events), 0 } } },
-	{ "memory.stat", MR_STAT_FORM_KEYED, MR_CONTROLLER_MEMORY,
+	{ "memory.stat",
+	  MR_STAT_FORM_KEYED,
+	  MR_CONTROLLER_MEMORY,
 	  { { "total_pgfault", STAT(pgfault), 0 }, { "total_pgmajfault", STAT(pgmajfault), 0 } } },
 	{ "pids.peak", MR_STAT_FORM_SINGLE, MR_CONTROLLER_PIDS, { { "", STAT(pids_peak), 0 } } },
-	{ "pids.current", MR_STAT_FORM_SINGLE, MR_CONTROLLER_PIDS,
+	{ "pids.current",
+	  MR_STAT_FORM_SINGLE,
+	  MR_CONTROLLER_PIDS,
 	  { { "", STAT(pids_current), 0 } } },
-	{ "pids.events", MR_STAT_FORM_KEYED, MR_CONTROLLER_PIDS,
+	{ "pids.events",
+	  MR_STAT_FORM_KEYED,
+	  MR_CONTROLLER_PIDS,
 	  { { "max", STAT(pids_max_events), 0 } } },
 };
 
@@ -125,7 +143,8 @@ static int confine(const struct mr_group *g, const struct mr_limits *limits, cha
 
 	if (l.cpu_quota_us == MR_UNLIMITED)
 		l.cpu_period_us = MR_UNLIMITED; /* leave the kernel's own */
-	r = mr_limits_apply(g->dir_fd, limit_files, N_ELEMENTS(limit_files), g->controllers, &l, err);
+	r = mr_limits_apply(g->dir_fd, limit_files, N_ELEMENTS(limit_files), g->controllers, &l,
+			    err);
 	if (r == -EINVAL && (g->controllers & MR_CONTROLLER_BIT(MR_CONTROLLER_CPU)))
 		return mr_err_wrap(err, r, "a group above allows less CPU than is asked");
 	if (r < 0)
@@ -205,7 +224,8 @@ static uint64_t read_number(int dir_fd, const char *file)
 	char text[32];
 	uint64_t value;
 
-	if (mr_read_file_at(dir_fd, file, text, sizeof(text)) <= 0 || !mr_limits_parse(text, &value))
+	if (mr_read_file_at(dir_fd, file, text, sizeof(text)) <= 0 ||
+	    !mr_limits_parse(text, &value))
 		return MR_STAT_UNKNOWN;
 	return value;
 }

@@ -36,43 +36,64 @@ static const struct mr_limit_file limit_files[] = {
 	{ "swap_max_bytes", "memory.swap.max", LIMIT(swap_max), MR_CONTROLLER_MEMORY,
 	  MR_LIMIT_FORM_MAX },
 	{ "pids_max", "pids.max", LIMIT(pids_max), MR_CONTROLLER_PIDS, MR_LIMIT_FORM_MAX },
-	{ "cpu_quota_us", "cpu.max", LIMIT(cpu_quota_us), MR_CONTROLLER_CPU,
-	  MR_LIMIT_FORM_QUOTA },
+	{ "cpu_quota_us", "cpu.max", LIMIT(cpu_quota_us), MR_CONTROLLER_CPU, MR_LIMIT_FORM_QUOTA },
 };
 
 static const struct mr_stat_file stat_files[] = {
-	{ "cpu.stat", MR_STAT_FORM_KEYED, MR_CONTROLLER_COUNT_,
+	{ "cpu.stat",
+	  MR_STAT_FORM_KEYED,
+	  MR_CONTROLLER_COUNT_,
 	  { { "usage_usec", STAT(cpu_usage_us), 0 },
 	    { "user_usec", STAT(cpu_user_us), 0 },
 	    { "system_usec", STAT(cpu_system_us), 0 },
 	    { "nr_throttled", STAT(cpu_nr_throttled), 0 },
 	    { "throttled_usec", STAT(cpu_throttled_us), 0 } } },
-	{ "memory.peak", MR_STAT_FORM_SINGLE, MR_CONTROLLER_MEMORY,
+	{ "memory.peak",
+	  MR_STAT_FORM_SINGLE,
+	  MR_CONTROLLER_MEMORY,
 	  { { "", STAT(memory_peak_bytes), 0 } } },
-	{ "memory.current", MR_STAT_FORM_SINGLE, MR_CONTROLLER_MEMORY,
+	{ "memory.current",
+	  MR_STAT_FORM_SINGLE,
+	  MR_CONTROLLER_MEMORY,
 	  { { "", STAT(memory_current_bytes), 0 } } },
-	{ "memory.events", MR_STAT_FORM_KEYED, MR_CONTROLLER_MEMORY,
+	{ "memory.events",
+	  MR_STAT_FORM_KEYED,
+	  MR_CONTROLLER_MEMORY,
 	  { { "max", STAT(memory_max_events), 0 },
 	    { "oom", STAT(oom_events), 0 },
 	    { "oom_kill", STAT(oom_kills), 0 },
 	    { "oom_group_kill", STAT(oom_group_kills), 0 } } },
-	{ "memory.stat", MR_STAT_FORM_KEYED, MR_CONTROLLER_MEMORY,
+	{ "memory.stat",
+	  MR_STAT_FORM_KEYED,
+	  MR_CONTROLLER_MEMORY,
 	  { { "pgfault", STAT(pgfault), 0 }, { "pgmajfault", STAT(pgmajfault), 0 } } },
 	{ "pids.peak", MR_STAT_FORM_SINGLE, MR_CONTROLLER_PIDS, { { "", STAT(pids_peak), 0 } } },
-	{ "pids.current", MR_STAT_FORM_SINGLE, MR_CONTROLLER_PIDS,
+	{ "pids.current",
+	  MR_STAT_FORM_SINGLE,
+	  MR_CONTROLLER_PIDS,
 	  { { "", STAT(pids_current), 0 } } },
-	{ "pids.events", MR_STAT_FORM_KEYED, MR_CONTROLLER_PIDS,
+	{ "pids.events",
+	  MR_STAT_FORM_KEYED,
+	  MR_CONTROLLER_PIDS,
 	  { { "max", STAT(pids_max_events), 0 } } },
-	{ "io.stat", MR_STAT_FORM_IO, MR_CONTROLLER_IO,
+	{ "io.stat",
+	  MR_STAT_FORM_IO,
+	  MR_CONTROLLER_IO,
 	  { { "rbytes", STAT(io_read_bytes), 0 },
 	    { "wbytes", STAT(io_write_bytes), 0 },
 	    { "rios", STAT(io_read_ops), 0 },
 	    { "wios", STAT(io_write_ops), 0 } } },
-	{ "cpu.pressure", MR_STAT_FORM_PSI, MR_CONTROLLER_COUNT_,
+	{ "cpu.pressure",
+	  MR_STAT_FORM_PSI,
+	  MR_CONTROLLER_COUNT_,
 	  { { "some", STAT(psi_cpu_some_us), 0 } } },
-	{ "memory.pressure", MR_STAT_FORM_PSI, MR_CONTROLLER_COUNT_,
+	{ "memory.pressure",
+	  MR_STAT_FORM_PSI,
+	  MR_CONTROLLER_COUNT_,
 	  { { "some", STAT(psi_memory_some_us), 0 }, { "full", STAT(psi_memory_full_us), 0 } } },
-	{ "io.pressure", MR_STAT_FORM_PSI, MR_CONTROLLER_COUNT_,
+	{ "io.pressure",
+	  MR_STAT_FORM_PSI,
+	  MR_CONTROLLER_COUNT_,
 	  { { "some", STAT(psi_io_some_us), 0 }, { "full", STAT(psi_io_full_us), 0 } } },
 };
 
@@ -154,13 +175,14 @@ static int step_aside(const struct mr_hierarchy *h, struct mr_error *err)
 	if (others < 0)
 		return mr_err(err, MR_E_SYS, -others, "read %s/cgroup.procs: %m", h->dir);
 	if (others > 0)
-		return mr_err(err, MR_E_KERNEL, EBUSY,
-			      "%s holds %d other processes, and the kernel gives controllers only to "
-			      "groups without processes of their own; start menace in a group of its "
-			      "own (systemd-run --scope -p Delegate=yes ..., --user when not root), or "
-			      "move the others: mkdir %s/init, then write each pid of %s/cgroup.procs "
-			      "to init/cgroup.procs",
-			      h->dir, others, h->dir, h->dir);
+		return mr_err(
+			err, MR_E_KERNEL, EBUSY,
+			"%s holds %d other processes, and the kernel gives controllers only to "
+			"groups without processes of their own; start menace in a group of its "
+			"own (systemd-run --scope -p Delegate=yes ..., --user when not root), or "
+			"move the others: mkdir %s/init, then write each pid of %s/cgroup.procs "
+			"to init/cgroup.procs",
+			h->dir, others, h->dir, h->dir);
 	if (mkdirat(h->base_fd, MR_CGROUP_LEAF, 0755) < 0 && errno != EEXIST)
 		return mr_err(err, MR_E_SYS, errno, "mkdir %s/" MR_CGROUP_LEAF ": %m", h->dir);
 	leaf_fd = openat(h->base_fd, MR_CGROUP_LEAF, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -187,12 +209,13 @@ static int prepare(const struct mr_hierarchy *h, int menace_fd, unsigned int wan
 		r = enable_below(h->base_fd, wanted, required);
 	}
 	if (r < 0)
-		return mr_err(err, MR_E_SYS, -r, "enable controllers in %s/cgroup.subtree_control: %m",
-			      h->dir);
+		return mr_err(err, MR_E_SYS, -r,
+			      "enable controllers in %s/cgroup.subtree_control: %m", h->dir);
 	r = enable_below(menace_fd, wanted, required);
 	if (r < 0) /* -ENOENT, -ENODEV: another run removed it; the caller tries again */
 		return mr_err(err, MR_E_SYS, -r,
-			      "enable controllers in %s/" MR_CGROUP_PARENT "/cgroup.subtree_control: %m",
+			      "enable controllers in %s/" MR_CGROUP_PARENT
+			      "/cgroup.subtree_control: %m",
 			      h->dir);
 	return 0;
 }
@@ -224,11 +247,13 @@ static int confine(const struct mr_group *g, const struct mr_limits *limits, cha
 		if (host_has_swap())
 			return mr_err(err, MR_E_KERNEL, ENOENT,
 				      "set limit: swap_max_bytes: this kernel does not count swap "
-				      "(no memory.swap.max; boot with swapaccount=1, or swapoff -a)");
+				      "(no memory.swap.max; boot with swapaccount=1, or swapoff "
+				      "-a)");
 		snprintf(note, note_size, "swap: not counted by this kernel; the host has none");
 		l.swap_max = MR_UNLIMITED;
 	}
-	r = mr_limits_apply(g->dir_fd, limit_files, N_ELEMENTS(limit_files), g->controllers, &l, err);
+	r = mr_limits_apply(g->dir_fd, limit_files, N_ELEMENTS(limit_files), g->controllers, &l,
+			    err);
 	if (r < 0)
 		return r;
 	/* One process killed out of a tree leaves a half-working program behind. */

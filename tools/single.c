@@ -133,8 +133,8 @@ static int report(struct single *s, const struct mr_cli *cli)
 
 	if (failed)
 		mr_log_error("%s", failed->msg);
-	if (s->json_fd < 0 && !cli->summary && !mr_log_wants(MR_LOG_NOTICE))
-		return status;
+	if (s->json_fd < 0 && !cli->summary && (status == 0 || !mr_log_wants(MR_LOG_NOTICE)))
+		return status; /* nobody wants the document: do not make it */
 	result = mr_run_result(s->run);
 	if (!failed && mr_log_wants(MR_LOG_NOTICE) && !cli->summary)
 		mr_report_notice(result);

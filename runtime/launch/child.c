@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -30,15 +31,16 @@
 static int close_inherited(struct mr_child *c, struct mr_error *err)
 {
 	const struct mr_launch_opts *o = c->opts;
-	int keep[48] = { c->sync_fd,	 c->go_fd,    o->stdio[0],	 o->stdio[1],
-			 o->stdio[2],	 o->netns_fd, c->workspace_tree };
-	size_t n = 7;
+	const int fixed[] = { c->sync_fd,  c->go_fd,	o->stdio[0],	  o->stdio[1],
+			      o->stdio[2], o->netns_fd, c->workspace_tree };
+	const size_t n = N_ELEMENTS(fixed);
+	mr_auto_free int *keep = calloc(n + c->spec->n_mounts, sizeof(*keep));
 
-	for (size_t i = 0; i < c->spec->n_mounts; i++) {
-		mr_assert(n < N_ELEMENTS(keep));
-		keep[n++] = c->trees[i];
-	}
-	return mr_stdio_close_except(keep, n, err);
+	mr_assert(keep);
+	memcpy(keep, fixed, sizeof(fixed));
+	for (size_t i = 0; i < c->spec->n_mounts; i++)
+		keep[n + i] = c->trees[i];
+	return mr_stdio_close_except(keep, n + c->spec->n_mounts, err);
 }
 
 static int join_cgroups(struct mr_child *c, struct mr_error *err)
@@ -125,21 +127,24 @@ static int no_new_privs(struct mr_child *c, struct mr_error *err)
 
 static int restrict_paths(struct mr_child *c, struct mr_error *err)
 {
-	struct mr_landlock_rule rules[64] = {
+	static const struct mr_landlock_rule fixed[] = {
 		{ "/", MR_LANDLOCK_READ, 0 },	 { "/dev", MR_LANDLOCK_DEVICE, 0 },
 		{ "/tmp", MR_LANDLOCK_WRITE, 0 }, { "/dev/shm", MR_LANDLOCK_WRITE, 0 },
 		{ "/work", MR_LANDLOCK_WRITE, 0 },
 	};
-	size_t n = 5;
+	mr_auto_free struct mr_landlock_rule *rules = NULL;
+	size_t n = N_ELEMENTS(fixed);
 
 	if (c->spec->sandbox_level < 3)
 		return 0;
+	rules = calloc(n + c->spec->n_mounts, sizeof(*rules));
+	mr_assert(rules);
+	memcpy(rules, fixed, sizeof(fixed));
 	for (size_t i = 0; i < c->spec->n_mounts; i++) {
 		const struct mr_spec_mount *m = &c->spec->mounts[i];
 
 		if (m->kind != MR_MOUNT_RW && m->kind != MR_MOUNT_TMPFS)
 			continue;
-		mr_assert(n < N_ELEMENTS(rules));
 		rules[n++] = (struct mr_landlock_rule){ m->dest, MR_LANDLOCK_WRITE, 0 };
 	}
 	if (mr_landlock_abi(NULL) == 0 && mr_spec_tolerates(c->spec, "landlock"))

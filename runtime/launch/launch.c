@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,6 +62,35 @@ struct mr_seccomp_policy mr_launch_policy(const struct mr_spec *spec)
 	};
 }
 
+/* File systems that are the kernel's controls rather than data: shown inside they would be a way
+ * around the masks. */
+static const struct pseudo_fs {
+	unsigned long magic;
+	const char *name;
+} pseudo_fs[] = {
+	{ PROC_SUPER_MAGIC, "proc" },	      { SYSFS_MAGIC, "sysfs" },
+	{ CGROUP_SUPER_MAGIC, "cgroup" },     { CGROUP2_SUPER_MAGIC, "cgroup2" },
+	{ DEBUGFS_MAGIC, "debugfs" },	      { TRACEFS_MAGIC, "tracefs" },
+	{ SECURITYFS_MAGIC, "securityfs" },   { BPF_FS_MAGIC, "bpf" },
+	{ DEVPTS_SUPER_MAGIC, "devpts" },     { EFIVARFS_MAGIC, "efivarfs" },
+	{ NSFS_MAGIC, "nsfs" },
+};
+
+static int check_fs(int fd, const char *path, const char *what, struct mr_error *err)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return mr_err(err, MR_E_SYS, errno, "%s %s: %m", what, path);
+	for (size_t i = 0; i < N_ELEMENTS(pseudo_fs); i++) {
+		if ((unsigned long)fs.f_type == pseudo_fs[i].magic)
+			return mr_err(err, MR_E_USAGE, EPERM,
+				      "%s %s: is on %s, a control of the kernel; it is not shown inside",
+				      what, path, pseudo_fs[i].name);
+	}
+	return 0;
+}
+
 static int check_path(const char *path, const char *what, mode_t type, struct mr_error *err)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
@@ -80,7 +111,7 @@ static int check_path(const char *path, const char *what, mode_t type, struct mr
 	if (!type && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "%s %s: neither a regular file nor a directory", what, path);
-	return 0;
+	return check_fs(fd, path, what, err);
 }
 
 int mr_launch_check(const struct mr_spec *spec, struct mr_error *err)

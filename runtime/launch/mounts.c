@@ -176,13 +176,16 @@ int mr_mounts_workspace(struct mr_child *c, struct mr_error *err)
 static int attach_tmpfs(struct mr_child *c, const struct mr_spec_mount *m, size_t index,
 			struct mr_error *err)
 {
-	char size[32], name[32];
+	char size[32], inodes[32], name[32];
 	mr_auto_close int tree = -1;
 
 	if (m->size_bytes) {
-		const struct mr_fsopt opts[] = { { "mode", "1777" }, { "size", size } };
+		const struct mr_fsopt opts[] = { { "mode", "1777" }, { "size", size },
+						 { "nr_inodes", inodes } };
 
 		snprintf(size, sizeof(size), "%ju", (uintmax_t)m->size_bytes);
+		/* A page a file is as many as the size could hold with anything in them. */
+		snprintf(inodes, sizeof(inodes), "%ju", (uintmax_t)(m->size_bytes / 4096 + 16));
 		tree = mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts), RW_ATTRS, err);
 	} else {
 		/* Without a cap of its own it is a folder of the pool. */

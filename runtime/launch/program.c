@@ -53,24 +53,15 @@ static int load_snippet(struct mr_child *c, struct mr_error *err)
 	return 0;
 }
 
-/* The interpreter's words, or none: by the caller's word, the "#!" line, the extension. */
-static int pick_interpreter(struct mr_child *c, const struct mr_lang **ret, struct mr_error *err)
+/* By the caller's word (checked with the spec), the "#!" line (NULL: the kernel reads it), or the
+ * extension. */
+static const struct mr_lang *pick_interpreter(const struct mr_child *c)
 {
-	const char *hint;
-
-	*ret = NULL;
-	if (c->spec->lang) {
-		*ret = mr_lang_find(c->spec->lang);
-		if (*ret)
-			return 0;
-		hint = mr_lang_suggest(c->spec->lang);
-		return mr_err(err, MR_E_USAGE, EINVAL, "language \"%s\" is unknown%s%s%s", c->spec->lang,
-			      hint ? "; did you mean \"" : "", hint ? hint : "", hint ? "\"?" : "");
-	}
+	if (c->spec->lang)
+		return mr_lang_find(c->spec->lang);
 	if (c->snippet_size >= 2 && memcmp(c->snippet_text, "#!", 2) == 0)
-		return 0;
-	*ret = mr_lang_of_path(c->snippet_name);
-	return 0;
+		return NULL;
+	return mr_lang_of_path(c->snippet_name);
 }
 
 int mr_program_resolve(struct mr_child *c, struct mr_error *err)
@@ -86,10 +77,9 @@ int mr_program_resolve(struct mr_child *c, struct mr_error *err)
 		return 0;
 	}
 	r = load_snippet(c, err);
-	if (r == 0)
-		r = pick_interpreter(c, &lang, err);
 	if (r < 0)
 		return r;
+	lang = pick_interpreter(c);
 	c->argv = calloc(MR_LANG_ARGV_MAX + spec->argv.n + 2, sizeof(char *));
 	mr_assert(c->argv);
 	mr_assert(asprintf(&path, SNIPPET_DIR "%s", c->snippet_name) >= 0);

@@ -29,11 +29,11 @@ static int compare_fds(const void *a, const void *b)
 
 int mr_stdio_close_except(const int *keep, size_t n, struct mr_error *err)
 {
-	int sorted[64];
+	mr_auto_free int *sorted = calloc(n + 1, sizeof(*sorted));
 	unsigned int next = 3;
 	size_t m = 0;
 
-	mr_assert(n < N_ELEMENTS(sorted));
+	mr_assert(sorted);
 	for (size_t i = 0; i < n; i++) {
 		if (keep[i] >= 3)
 			sorted[m++] = keep[i];

@@ -442,6 +442,10 @@ static int check_document(const struct mr_json *document, struct mr_error *err)
 	if (json_object_get(document->value, "program") &&
 	    json_object_get(document->value, "snippet"))
 		return mr_json_err(document, err, "accepted: either \"program\" or \"snippet\"");
+	if (json_object_get(document->value, "args") &&
+	    !json_object_get(document->value, "program") &&
+	    !json_object_get(document->value, "snippet"))
+		return mr_json_err(document, err, "\"args\" without \"program\" or \"snippet\"");
 	return 0;
 }
 

@@ -231,37 +231,81 @@ static bool may_access(const struct mr_notify *notify, const struct stat *st, un
 	return (bits & want) == want;
 }
 
-/* What the kernel is about to say to this open, as far as we can tell; 0 for "fine". */
-static int predict_open(const struct mr_notify *notify, int dir_fd, const char *path, int flags,
-			struct mr_denial *denial, char *allow, size_t allow_size)
+/* What the kernel is about to say to an open, as far as we can tell; text for the denial. */
+struct forecast {
+	int errnum; /* 0: fine */
+	const char *rule, *reason;
+	char allow[PATH_READ_MAX + 8]; /* "": nothing to suggest */
+};
+
+static void forecast_is(struct forecast *f, int errnum, const char *rule, const char *reason)
 {
-	const bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC));
-	mr_auto_close int fd = open_inside(notify, dir_fd, path);
+	f->errnum = errnum;
+	f->rule = rule;
+	f->reason = reason;
+}
+
+static void suggest(struct forecast *f, const char *option, const char *path)
+{
+	if (path[0] == '/')
+		snprintf(f->allow, sizeof(f->allow), "%s %s", option, path);
+}
+
+/* Can something be made in, or written to, this object? */
+static void forecast_write(const struct mr_notify *notify, int fd, const char *path,
+			   unsigned int want, struct forecast *f)
+{
 	struct statvfs fs;
 	struct stat st;
 
-	if (fd == -ENOENT && path[0] == '/' && !(flags & O_CREAT) && lstat(path, &st) == 0) {
-		denial->rule = "not in the sandbox";
-		denial->reason = "the host has it, the sandbox's root does not";
-		snprintf(allow, allow_size, "--ro %s", path);
-		return ENOENT;
+	if (fstat(fd, &st) < 0 || fstatvfs(fd, &fs) < 0)
+		return;
+	if ((want & 2) && (fs.f_flag & ST_RDONLY) && !S_ISCHR(st.st_mode)) {
+		forecast_is(f, EROFS, "read-only mount",
+			    "only /work, /tmp, /dev/shm and what is mounted with --rw or --tmpfs can be "
+			    "written");
+		suggest(f, "--rw", path);
+	} else if (!may_access(notify, &st, want)) {
+		forecast_is(f, EACCES, "file permissions", "the payload's user has no right to it");
 	}
-	if (fd < 0 || fstat(fd, &st) < 0 || fstatvfs(fd, &fs) < 0)
-		return 0;
-	if (writes && (fs.f_flag & ST_RDONLY) && !S_ISCHR(st.st_mode)) {
-		denial->rule = "read-only mount";
-		denial->reason = "only /work, /tmp, /dev/shm and what is mounted with --rw or --tmpfs "
-				 "can be written";
-		if (path[0] == '/')
-			snprintf(allow, allow_size, "--rw %s", path);
-		return EROFS;
+}
+
+/* O_CREAT of something that is not there: what counts is the folder. */
+static void forecast_create(const struct mr_notify *notify, int dir_fd, const char *path,
+			    struct forecast *f)
+{
+	char parent[PATH_READ_MAX];
+	mr_auto_close int fd = -1;
+	char *slash;
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	slash = strrchr(parent, '/');
+	if (slash == parent)
+		slash++;
+	if (slash)
+		*slash = '\0';
+	fd = open_inside(notify, dir_fd, slash ? parent : ".");
+	if (fd >= 0)
+		forecast_write(notify, fd, slash ? parent : ".", 2, f);
+}
+
+static void forecast_open(const struct mr_notify *notify, int dir_fd, const char *path, int flags,
+			  struct forecast *f)
+{
+	const bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC));
+	const unsigned int want = (writes ? 2U : 0U) | ((flags & O_ACCMODE) == O_WRONLY ? 0U : 4U);
+	mr_auto_close int fd = open_inside(notify, dir_fd, path);
+	struct stat st;
+
+	if (fd >= 0) {
+		forecast_write(notify, fd, path, want, f);
+	} else if (fd == -ENOENT && (flags & O_CREAT)) {
+		forecast_create(notify, dir_fd, path, f);
+	} else if (fd == -ENOENT && path[0] == '/' && lstat(path, &st) == 0) {
+		forecast_is(f, ENOENT, "not in the sandbox",
+			    "the host has it, the sandbox's root does not");
+		suggest(f, "--ro", path);
 	}
-	if (!may_access(notify, &st, (writes ? 2U : 0U) | ((flags & O_ACCMODE) == O_WRONLY ? 0U : 4U))) {
-		denial->rule = "file permissions";
-		denial->reason = "the payload's user has no right to it";
-		return EACCES;
-	}
-	return 0;
 }
 
 struct open_args {
@@ -289,19 +333,22 @@ static struct open_args open_arguments(const struct mr_notify *notify, const cha
 static void watch_open(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
 {
 	struct open_args a = open_arguments(notify, rule->syscall);
-	struct mr_denial denial = { .layer = MR_DENIAL_MOUNT, .what = rule->syscall };
-	char path[PATH_READ_MAX], allow[PATH_READ_MAX + 8] = "";
+	struct forecast f = { 0 };
+	char path[PATH_READ_MAX];
+	struct mr_denial denial = { .layer = MR_DENIAL_MOUNT, .what = rule->syscall, .object = path };
 
 	let_pass(notify);
 	if (!read_string(notify, a.path, path, sizeof(path)) || (a.flags & O_PATH))
 		return;
 	if (strncmp(path, "/proc/", 6) == 0)
 		return; /* its links mean something else to us than to the payload */
-	denial.errnum = predict_open(notify, a.dir_fd, path, a.flags, &denial, allow, sizeof(allow));
-	if (!denial.errnum)
+	forecast_open(notify, a.dir_fd, path, a.flags, &f);
+	if (!f.errnum)
 		return;
-	denial.object = path;
-	denial.allow = allow[0] ? allow : NULL;
+	denial.errnum = f.errnum;
+	denial.rule = f.rule;
+	denial.reason = f.reason;
+	denial.allow = f.allow[0] ? f.allow : NULL;
 	record(notify, &denial);
 }
 

@@ -28,7 +28,8 @@ static void nothing_is_left_after_a_life(void **state)
 		assert_int_equal(mr_cgroup_id(cg), st.st_ino);
 		snprintf(path, sizeof(path), "/menace/%s", name);
 		assert_non_null(strstr(mr_cgroup_path(cg), path));
-		assert_int_equal(count_left(name), 3 - (mr_cgroup_host_mode(host) == MR_CGROUP_V2) * 2);
+		assert_int_equal(count_left(name),
+				 3 - (mr_cgroup_host_mode(host) == MR_CGROUP_V2) * 2);
 		assert_true(mr_cgroup_oom_fd(cg, &events) >= 0);
 		assert_int_equal(mr_cgroup_populated(cg, &err), 0);
 		assert_ok(mr_cgroup_destroy(cg, &err));
@@ -51,14 +52,16 @@ static void bad_names_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(names); i++) {
-		assert_int_equal(mr_cgroup_new(host, names[i], &some_limits, 0, &cg, &err), -EINVAL);
+		assert_int_equal(mr_cgroup_new(host, names[i], &some_limits, 0, &cg, &err),
+				 -EINVAL);
 		assert_int_equal(err.code, MR_E_USAGE);
 		assert_null(cg);
 		assert_int_equal(mr_cgroup_sweep(host, names[i], 0, &err), -EINVAL);
 	}
 	assert_int_equal(mr_cgroup_new(host, "..", &some_limits, 0, &cg, &err), -EINVAL);
-	assert_string_equal(err.msg, "make cgroup ..: cgroup name \"..\": accepted are 1 to 64 of A-Z "
-				     "a-z 0-9 . _ -, and neither \".\" nor \"..\"");
+	assert_string_equal(err.msg,
+			    "make cgroup ..: cgroup name \"..\": accepted are 1 to 64 of A-Z "
+			    "a-z 0-9 . _ -, and neither \".\" nor \"..\"");
 }
 
 static void names_of_kernel_files_are_no_groups(void **state)
@@ -356,7 +359,8 @@ static void sweep_without_the_v2_group(void **state)
 	pid = fork();
 	if (pid == 0)
 		_exit(mr_cgroup_enter_v1(cg, NULL) < 0 || write(ready[1], "x", 1) != 1
-			      ? 99 : pause_forever(NULL));
+			      ? 99
+			      : pause_forever(NULL));
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	snprintf(path, sizeof(path), MR_CGROUP_PARENT "/%s", name);
 	assert_int_equal(unlinkat(host->h[0].base_fd, path, AT_REMOVEDIR), 0);
@@ -382,8 +386,9 @@ static void a_user_without_rights_is_told_why(void **state)
 		if (setgid(65534) < 0 || setuid(65534) < 0 || mr_cgroup_detect(&h, &err) < 0)
 			_exit(2);
 		if (mr_cgroup_host_mode(h) != MR_CGROUP_NONE ||
-		    !strstr(mr_cgroup_host_why(h), "is not writable for uid 65534: Permission denied; "
-						   "run as root, or in a delegated group"))
+		    !strstr(mr_cgroup_host_why(h),
+			    "is not writable for uid 65534: Permission denied; "
+			    "run as root, or in a delegated group"))
 			_exit(3);
 		if (mr_cgroup_new(h, "x", &some_limits, 0, &cg, &err) != -EOPNOTSUPP ||
 		    err.code != MR_E_KERNEL ||

@@ -36,16 +36,16 @@
 #include "runtime/base/io.h"
 
 #define MIB (1024ULL * 1024)
-#define NO_LIMITS                                                                                 \
-	{                                                                                         \
-		MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 0                         \
+#define NO_LIMITS                                                         \
+	{                                                                 \
+		MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 0 \
 	}
 
-#define assert_ok(expr)                                                                           \
-	do {                                                                                      \
-		int r_ = (expr);                                                                  \
-		if (r_ < 0)                                                                       \
-			fail_msg("%s: %d: %s", #expr, r_, err.msg);                               \
+#define assert_ok(expr)                                             \
+	do {                                                        \
+		int r_ = (expr);                                    \
+		if (r_ < 0)                                         \
+			fail_msg("%s: %d: %s", #expr, r_, err.msg); \
 	} while (0)
 
 static struct mr_cgroup_host *host;

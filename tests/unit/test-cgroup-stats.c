@@ -52,7 +52,8 @@ static void v2_files(void **state)
 	mr_stats_init(&s);
 	feed(&mr_v2_ops, "cpu.stat",
 	     "usage_usec 300\nuser_usec 200\nsystem_usec 100\nnice_usec 9\nnr_periods 4\n"
-	     "nr_throttled 3\nthrottled_usec 77\nnr_bursts 0\n", &s);
+	     "nr_throttled 3\nthrottled_usec 77\nnr_bursts 0\n",
+	     &s);
 	feed(&mr_v2_ops, "memory.peak", "8192\n", &s);
 	feed(&mr_v2_ops, "memory.current", "0\n", &s);
 	feed(&mr_v2_ops, "memory.events",
@@ -61,10 +62,12 @@ static void v2_files(void **state)
 	feed(&mr_v2_ops, "pids.events", "max 21\n", &s);
 	feed(&mr_v2_ops, "io.stat",
 	     "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n"
-	     "253:1 rbytes=10 wbytes=20 rios=30 wios=40 dbytes=0 dios=0\n", &s);
+	     "253:1 rbytes=10 wbytes=20 rios=30 wios=40 dbytes=0 dios=0\n",
+	     &s);
 	feed(&mr_v2_ops, "memory.pressure",
 	     "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n"
-	     "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n", &s);
+	     "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
+	     &s);
 	assert_int_equal(s.cpu_usage_us, 300);
 	assert_int_equal(s.cpu_user_us, 200);
 	assert_int_equal(s.cpu_system_us, 100);

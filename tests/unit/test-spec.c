@@ -357,6 +357,7 @@ static void refused_documents(void **state)
 		  "job: program[1]: a number where a string is expected" },
 		{ DOC(", \"program\": [\"a\"], \"snippet\": {\"code\": \"\"}"),
 		  "job: accepted: either \"program\" or \"snippet\"" },
+		{ DOC(", \"args\": [\"a\"]"), "job: \"args\" without \"program\" or \"snippet\"" },
 		{ DOC(", \"snippet\": {}"), "job: snippet: accepted: either \"path\" or \"code\"" },
 		{ DOC(", \"snippet\": {\"code\": \"\", \"path\": \"x\"}"),
 		  "job: snippet: accepted: either \"path\" or \"code\"" },

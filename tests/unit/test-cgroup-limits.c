@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Limits against a temporary folder in place of a cgroup: what is written, what
+ * is read back, and what is refused before anything is written.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cgroups/hierarchy.h"
+#include "cgroups/limits.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/io.h"
+
+#define ALL ((1U << MR_CONTROLLER_COUNT_) - 1)
+#define NO_LIMITS                                                         \
+	{                                                                 \
+		MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 0 \
+	}
+
+struct folder {
+	char path[64];
+	int fd;
+};
+
+static int setup(void **state)
+{
+	struct folder *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	snprintf(f->path, sizeof(f->path), "/tmp/test-cgroup-limits.XXXXXX");
+	assert_non_null(mkdtemp(f->path));
+	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(f->fd >= 0);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct folder *f = *state;
+	DIR *dir = fdopendir(f->fd);
+	struct dirent *e;
+
+	assert_non_null(dir);
+	while ((e = readdir(dir)))
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(dir), e->d_name, 0);
+	closedir(dir);
+	assert_int_equal(rmdir(f->path), 0);
+	free(f);
+	return 0;
+}
+
+static void put(const struct folder *f, const char *name, const char *text)
+{
+	int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(mr_write_full(fd, text, strlen(text)), 0);
+	close(fd);
+}
+
+static void assert_file(const struct folder *f, const char *name, const char *text)
+{
+	char buf[128];
+
+	assert_true(mr_read_file_at(f->fd, name, buf, sizeof(buf)) >= 0);
+	assert_string_equal(buf, text);
+}
+
+static struct mr_group group(const struct mr_hierarchy_ops *ops, const struct folder *f)
+{
+	return (struct mr_group){
+		.ops = ops,
+		.controllers = ALL,
+		.base_fd = -1,
+		.parent_fd = -1,
+		.dir_fd = f->fd,
+		.memory_max = MR_UNLIMITED,
+		.file_fd = -1,
+	};
+}
+
+static int confine(const struct mr_hierarchy_ops *ops, const struct folder *f,
+		   const struct mr_limits *limits, unsigned int extra, char note[160],
+		   struct mr_error *err)
+{
+	struct mr_group g = group(ops, f);
+	struct mr_limits normal;
+	int r = mr_limits_normalise(limits, extra, &normal, err);
+
+	note[0] = '\0';
+	return r < 0 ? r : ops->confine(&g, &normal, note, 160, err);
+}
+
+static void v2_writes_every_limit_in_the_kernels_words(void **state)
+{
+	const struct folder *f = *state;
+	const struct mr_limits l = { 67108864, 0, 8, 50000, 100000 };
+	struct mr_error err = MR_ERROR_INIT;
+	char note[160];
+
+	put(f, "memory.max", "");
+	put(f, "memory.swap.max", "");
+	put(f, "memory.oom.group", "");
+	put(f, "pids.max", "");
+	put(f, "cpu.max", "");
+	assert_int_equal(confine(&mr_v2_ops, f, &l, 2, note, &err), 0);
+	assert_file(f, "memory.max", "67108864");
+	assert_file(f, "memory.swap.max", "0");
+	assert_file(f, "memory.oom.group", "1");
+	assert_file(f, "pids.max", "10");
+	assert_file(f, "cpu.max", "50000 100000");
+	assert_string_equal(note, "");
+}
+
+static void v2_without_pids_fails_only_when_asked(void **state)
+{
+	const struct folder *f = *state;
+	struct mr_limits l = NO_LIMITS;
+	struct mr_error err = MR_ERROR_INIT;
+	char note[160];
+
+	assert_int_equal(confine(&mr_v2_ops, f, &l, 5, note, &err), 0);
+	l.pids_max = 8;
+	assert_int_equal(confine(&mr_v2_ops, f, &l, 0, note, &err), -ENOENT);
+	assert_int_equal(err.code, MR_E_KERNEL);
+	assert_string_equal(err.msg, "set limit: pids_max: no pids.max in this cgroup");
+}
+
+static void v1_writes_every_limit_in_the_kernels_words(void **state)
+{
+	const struct folder *f = *state;
+	const struct mr_limits l = { 67108864, 4096, 8, 50000, 0 };
+	struct mr_error err = MR_ERROR_INIT;
+	char note[160];
+
+	put(f, "memory.limit_in_bytes", "");
+	put(f, "memory.memsw.limit_in_bytes", "");
+	put(f, "memory.swappiness", "60\n");
+	put(f, "pids.max", "");
+	put(f, "cpu.cfs_period_us", "");
+	put(f, "cpu.cfs_quota_us", "");
+	assert_int_equal(confine(&mr_v1_ops, f, &l, 2, note, &err), 0);
+	assert_file(f, "memory.limit_in_bytes", "67108864");
+	assert_file(f, "memory.memsw.limit_in_bytes", "67112960");
+	assert_file(f, "memory.swappiness", "60\n");
+	assert_file(f, "pids.max", "10");
+	assert_file(f, "cpu.cfs_period_us", "100000");
+	assert_file(f, "cpu.cfs_quota_us", "50000");
+	assert_string_equal(note, "");
+}
+
+static void v1_without_memsw_avoids_swap_and_says_so(void **state)
+{
+	const struct folder *f = *state;
+	struct mr_limits l = { 67108864, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
+	struct mr_error err = MR_ERROR_INIT;
+	char note[160];
+
+	put(f, "memory.limit_in_bytes", "");
+	put(f, "memory.swappiness", "");
+	assert_int_equal(confine(&mr_v1_ops, f, &l, 0, note, &err), 0);
+	assert_file(f, "memory.swappiness", "0");
+	assert_string_equal(note, "swap: avoided by memory.swappiness=0 (this kernel has no "
+				  "memory.memsw)");
+}
+
+static void v1_swap_without_memory_limit_avoids_swap(void **state)
+{
+	const struct folder *f = *state;
+	struct mr_limits l = { MR_UNLIMITED, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
+	struct mr_error err = MR_ERROR_INIT;
+	char note[160];
+
+	put(f, "memory.memsw.limit_in_bytes", "");
+	put(f, "memory.swappiness", "");
+	assert_int_equal(confine(&mr_v1_ops, f, &l, 0, note, &err), 0);
+	assert_file(f, "memory.memsw.limit_in_bytes", "");
+	assert_file(f, "memory.swappiness", "0");
+	assert_string_equal(note,
+			    "swap: avoided by memory.swappiness=0 (cgroup v1 counts swap only "
+			    "on top of a memory limit)");
+}
+
+static void unlimited_writes_nothing(void **state)
+{
+	const struct folder *f = *state;
+	const struct mr_limits l = NO_LIMITS;
+	struct mr_error err = MR_ERROR_INIT;
+	char note[160];
+
+	put(f, "memory.limit_in_bytes", "left");
+	put(f, "pids.max", "left");
+	put(f, "cpu.cfs_period_us", "left");
+	assert_int_equal(confine(&mr_v1_ops, f, &l, 9, note, &err), 0);
+	assert_file(f, "memory.limit_in_bytes", "left");
+	assert_file(f, "pids.max", "left");
+	assert_file(f, "cpu.cfs_period_us", "left");
+}
+
+static void normalise_bounds(void **state)
+{
+	struct mr_limits l = NO_LIMITS, out;
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)state;
+	assert_int_equal(mr_limits_normalise(&l, 7, &out, &err), 0);
+	assert_true(out.pids_max == MR_UNLIMITED && out.cpu_quota_us == MR_UNLIMITED);
+	assert_int_equal(out.cpu_period_us, 100000);
+	l.pids_max = 4194304 - 2;
+	assert_int_equal(mr_limits_normalise(&l, 2, &out, &err), 0);
+	assert_int_equal(out.pids_max, 4194304);
+	l.pids_max = MR_UNLIMITED - 1;
+	assert_int_equal(mr_limits_normalise(&l, 2, &out, &err), 0);
+	assert_int_equal(out.pids_max, 4194304);
+	l.pids_max = 0;
+	assert_int_equal(mr_limits_normalise(&l, 0, &out, &err), 0);
+	assert_int_equal(out.pids_max, 0);
+}
+
+static void cpu_below_the_kernels_floor_keeps_its_share(void **state)
+{
+	static const struct {
+		uint64_t quota, period, ret_quota, ret_period;
+	} rows[] = {
+		{ 1000, 100000, 1000, 100000 }, /* at the floor */
+		{ 999, 100000, 1000, 100100 }, /* just under */
+		{ 500, 100000, 1000, 200000 },
+		{ 1, 1000000, 1000, 1000000 }, /* smaller than any share the kernel knows */
+	};
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		struct mr_limits l = NO_LIMITS, out;
+
+		l.cpu_quota_us = rows[i].quota;
+		l.cpu_period_us = rows[i].period;
+		assert_int_equal(mr_limits_normalise(&l, 0, &out, &err), 0);
+		assert_int_equal(out.cpu_quota_us, rows[i].ret_quota);
+		assert_int_equal(out.cpu_period_us, rows[i].ret_period);
+	}
+}
+
+static void cpu_out_of_range_is_refused(void **state)
+{
+	struct mr_limits l = NO_LIMITS, out;
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)state;
+	l.cpu_quota_us = 5000;
+	l.cpu_period_us = 999;
+	assert_int_equal(mr_limits_normalise(&l, 0, &out, &err), -EINVAL);
+	assert_int_equal(err.code, MR_E_USAGE);
+	assert_string_equal(err.msg, "cpu_period_us 999: accepted are 1000 to 1000000");
+	l.cpu_period_us = 1000001;
+	assert_int_equal(mr_limits_normalise(&l, 0, &out, &err), -EINVAL);
+	l.cpu_period_us = 1000000;
+	assert_int_equal(mr_limits_normalise(&l, 0, &out, &err), 0);
+	l.cpu_quota_us = 0;
+	assert_int_equal(mr_limits_normalise(&l, 0, &out, &err), -EINVAL);
+	assert_string_equal(err.msg, "cpu_quota_us 0: accepted are 1 to 17592186044, or no limit");
+	l.cpu_quota_us = MR_UNLIMITED - 1;
+	assert_int_equal(mr_limits_normalise(&l, 0, &out, &err), -EINVAL);
+}
+
+static void controllers_follow_the_limits(void **state)
+{
+	struct mr_limits l = NO_LIMITS;
+
+	(void)state;
+	assert_int_equal(mr_limits_controllers(&l), 0);
+	l.swap_max = 0;
+	assert_int_equal(mr_limits_controllers(&l), MR_CONTROLLER_BIT(MR_CONTROLLER_MEMORY));
+	l.pids_max = 1;
+	l.cpu_quota_us = 1;
+	assert_int_equal(mr_limits_controllers(&l), MR_CONTROLLER_BIT(MR_CONTROLLER_MEMORY) |
+							    MR_CONTROLLER_BIT(MR_CONTROLLER_PIDS) |
+							    MR_CONTROLLER_BIT(MR_CONTROLLER_CPU));
+}
+
+static void parse_takes_numbers_and_nothing_else(void **state)
+{
+	static const char *const bad[] = { "",
+					   "x",
+					   " 1",
+					   "1x",
+					   "maxi",
+					   "-2",
+					   "-10",
+					   "+1",
+					   "0x10",
+					   "18446744073709551616",
+					   "99999999999999999999999" };
+	uint64_t v = 77;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(bad); i++)
+		assert_null(mr_limits_parse(bad[i], &v));
+	assert_int_equal(v, 77);
+	assert_non_null(mr_limits_parse("0\n", &v));
+	assert_int_equal(v, 0);
+	assert_non_null(mr_limits_parse("18446744073709551615", &v));
+	assert_true(v == UINT64_MAX);
+	assert_non_null(mr_limits_parse("max\n", &v));
+	assert_true(v == MR_UNLIMITED);
+	assert_string_equal(mr_limits_parse("50000 100000", &v), " 100000");
+	assert_int_equal(v, 50000);
+}
+
+static void v2_shows_what_the_files_say(void **state)
+{
+	const struct folder *f = *state;
+	struct mr_group g = group(&mr_v2_ops, f);
+	struct mr_cgroup_shown rows[8];
+	struct mr_error err = MR_ERROR_INIT;
+	size_t n = 0;
+
+	put(f, "memory.max", "4096\n");
+	put(f, "pids.max", "max\n");
+	put(f, "cpu.max", "max 100000\n");
+	assert_int_equal(mr_v2_ops.show(&g, rows, 8, &n, &err), 0);
+	assert_int_equal(n, 4);
+	assert_string_equal(rows[0].key, "memory_max_bytes");
+	assert_string_equal(rows[0].file, "memory.max");
+	assert_int_equal(rows[0].value, 4096);
+	assert_string_equal(rows[1].key, "pids_max");
+	assert_true(rows[1].value == MR_UNLIMITED);
+	assert_string_equal(rows[2].key, "cpu_quota_us");
+	assert_true(rows[2].value == MR_UNLIMITED);
+	assert_string_equal(rows[3].key, "cpu_period_us");
+	assert_int_equal(rows[3].value, 100000);
+	n = 0;
+	assert_int_equal(mr_v2_ops.show(&g, rows, 1, &n, &err), 0);
+	assert_int_equal(n, 1);
+	put(f, "memory.max", "lots\n");
+	n = 0;
+	assert_int_equal(mr_v2_ops.show(&g, rows, 8, &n, &err), -EBADMSG);
+	assert_string_equal(err.msg, "read memory.max: Bad message");
+}
+
+static void v1_shows_swap_as_the_difference(void **state)
+{
+	const struct folder *f = *state;
+	struct mr_group g = group(&mr_v1_ops, f);
+	struct mr_cgroup_shown rows[8];
+	struct mr_error err = MR_ERROR_INIT;
+	size_t n = 0;
+
+	g.controllers = MR_CONTROLLER_BIT(MR_CONTROLLER_MEMORY);
+	put(f, "memory.limit_in_bytes", "8192\n");
+	put(f, "memory.memsw.limit_in_bytes", "12288\n");
+	put(f, "memory.swappiness", "60\n");
+	assert_int_equal(mr_v1_ops.show(&g, rows, 8, &n, &err), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(rows[1].value, 4096);
+	assert_string_equal(rows[1].file, "memory.memsw.limit_in_bytes");
+	put(f, "memory.swappiness", "0\n");
+	put(f, "memory.limit_in_bytes", "9223372036854771712\n");
+	n = 0;
+	assert_int_equal(mr_v1_ops.show(&g, rows, 8, &n, &err), 0);
+	assert_true(rows[0].value == MR_UNLIMITED);
+	assert_string_equal(rows[1].file, "memory.swappiness");
+	assert_int_equal(rows[1].value, 0);
+}
+
+static void v1_knows_a_hit_limit_without_failcnt(void **state)
+{
+	const struct folder *f = *state;
+
+	assert_int_equal(mr_v1_ops.was_hit(f->fd), -ENOENT);
+	put(f, "memory.limit_in_bytes", "9223372036854771712\n");
+	put(f, "memory.max_usage_in_bytes", "9223372036854771712\n");
+	assert_int_equal(mr_v1_ops.was_hit(f->fd), 0);
+	put(f, "memory.limit_in_bytes", "8388608\n");
+	put(f, "memory.max_usage_in_bytes", "8323071\n"); /* 65537 below */
+	assert_int_equal(mr_v1_ops.was_hit(f->fd), 0);
+	put(f, "memory.max_usage_in_bytes", "8323072\n");
+	assert_int_equal(mr_v1_ops.was_hit(f->fd), 1);
+	put(f, "memory.max_usage_in_bytes", "4096\n");
+	put(f, "memory.failcnt", "1\n");
+	assert_int_equal(mr_v1_ops.was_hit(f->fd), 1);
+	put(f, "memory.failcnt", "0\n");
+	put(f, "memory.memsw.limit_in_bytes", "8388608\n");
+	put(f, "memory.memsw.failcnt", "2\n");
+	assert_int_equal(mr_v1_ops.was_hit(f->fd), 1);
+}
+
+static void v1_never_shows_zero_hits_at_the_limit(void **state)
+{
+	const struct folder *f = *state;
+	struct mr_group g = group(&mr_v1_ops, f);
+	struct mr_cgroup_stats s = { .memory_max_events = 0, .memory_peak_bytes = 8388608 };
+
+	mr_v1_ops.finish_stats(&g, &s); /* no limit asked */
+	assert_int_equal(s.memory_max_events, 0);
+	g.memory_max = 8388608;
+	mr_v1_ops.finish_stats(&g, &s);
+	assert_true(s.memory_max_events == MR_STAT_UNKNOWN);
+	s = (struct mr_cgroup_stats){ .memory_max_events = 3, .memory_peak_bytes = 8388608 };
+	mr_v1_ops.finish_stats(&g, &s);
+	assert_int_equal(s.memory_max_events, 3);
+}
+
+static void v2_is_hit_by_its_own_limit_only(void **state)
+{
+	const struct folder *f = *state;
+
+	assert_int_equal(mr_v2_ops.was_hit(f->fd), -ENOENT);
+	put(f, "memory.max", "max\n");
+	put(f, "memory.events", "max 0\noom 1\n");
+	assert_int_equal(mr_v2_ops.was_hit(f->fd), 0);
+	put(f, "memory.max", "4096\n");
+	assert_int_equal(mr_v2_ops.was_hit(f->fd), 1);
+	put(f, "memory.events.local", "max 9\noom 0\n");
+	assert_int_equal(mr_v2_ops.was_hit(f->fd), 0);
+}
+
+static void names(void **state)
+{
+	char name[MR_CGROUP_NAME_MAX + 2];
+
+	(void)state;
+	memset(name, 'a', sizeof(name));
+	name[MR_CGROUP_NAME_MAX + 1] = '\0';
+	assert_false(mr_hierarchy_name_ok(name));
+	name[MR_CGROUP_NAME_MAX] = '\0';
+	assert_true(mr_hierarchy_name_ok(name));
+	assert_true(mr_hierarchy_name_ok("run-1.2_X"));
+	assert_true(mr_hierarchy_name_ok("-rf"));
+	assert_true(mr_hierarchy_name_ok("..."));
+	assert_false(mr_hierarchy_name_ok(""));
+	assert_false(mr_hierarchy_name_ok("."));
+	assert_false(mr_hierarchy_name_ok(".."));
+	assert_false(mr_hierarchy_name_ok("a/b"));
+	assert_false(mr_hierarchy_name_ok("a\nb"));
+	assert_false(mr_hierarchy_name_ok("\xc3\xa4"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(v2_writes_every_limit_in_the_kernels_words),
+		TEST(v2_without_pids_fails_only_when_asked),
+		TEST(v1_writes_every_limit_in_the_kernels_words),
+		TEST(v1_without_memsw_avoids_swap_and_says_so),
+		TEST(v1_swap_without_memory_limit_avoids_swap),
+		TEST(unlimited_writes_nothing),
+		TEST(v2_shows_what_the_files_say),
+		TEST(v1_shows_swap_as_the_difference),
+		TEST(v1_knows_a_hit_limit_without_failcnt),
+		TEST(v1_never_shows_zero_hits_at_the_limit),
+		TEST(v2_is_hit_by_its_own_limit_only),
+		cmocka_unit_test(normalise_bounds),
+		cmocka_unit_test(cpu_below_the_kernels_floor_keeps_its_share),
+		cmocka_unit_test(cpu_out_of_range_is_refused),
+		cmocka_unit_test(controllers_follow_the_limits),
+		cmocka_unit_test(parse_takes_numbers_and_nothing_else),
+		cmocka_unit_test(names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
