@@ -29,10 +29,10 @@ enum mr_net_mode { MR_NET_NONE, MR_NET_LOOPBACK, MR_NET_HOST };
 enum mr_origin {
 	MR_ORIGIN_DEFAULT,
 	MR_ORIGIN_ENVIRONMENT, /* SANDBOX_ENV_PRESETS */
-	MR_ORIGIN_PRESET,      /* --preset, or "preset" in a spec document */
-	MR_ORIGIN_SPEC,	       /* the --spec document itself */
-	MR_ORIGIN_SET,	       /* --set */
-	MR_ORIGIN_FLAG,	       /* a flag of its own */
+	MR_ORIGIN_PRESET, /* --preset, or "preset" in a spec document */
+	MR_ORIGIN_SPEC, /* the --spec document itself */
+	MR_ORIGIN_SET, /* --set */
+	MR_ORIGIN_FLAG, /* a flag of its own */
 };
 
 enum mr_field_type {
@@ -73,8 +73,8 @@ enum mr_mount_kind { MR_MOUNT_RO, MR_MOUNT_RW, MR_MOUNT_TMPFS, MR_MOUNT_HIDE };
 
 struct mr_spec_mount {
 	enum mr_mount_kind kind;
-	char *source;	     /* host path; NULL for TMPFS and HIDE */
-	char *dest;	     /* absolute path inside */
+	char *source; /* host path; NULL for TMPFS and HIDE */
+	char *dest; /* absolute path inside */
 	uint64_t size_bytes; /* TMPFS: 0 = counted in limits.disk_bytes without a cap of its own */
 };
 
@@ -98,19 +98,19 @@ struct mr_spec {
 #undef FIELD
 	uint8_t origin[MR_FIELD_COUNT_]; /* enum mr_origin of each knob */
 
-	struct mr_strv argv;	 /* program and arguments; for a snippet the arguments only */
-	char *snippet_path;	 /* host file to run, or NULL */
-	char *snippet_code;	 /* snippet text (not NUL-free: see size), or NULL */
+	struct mr_strv argv; /* program and arguments; for a snippet the arguments only */
+	char *snippet_path; /* host file to run, or NULL */
+	char *snippet_code; /* snippet text (not NUL-free: see size), or NULL */
 	size_t snippet_code_size;
-	char *lang;		 /* language of the snippet, or NULL: by shebang, then extension */
+	char *lang; /* language of the snippet, or NULL: by shebang, then extension */
 
-	struct mr_strv env;	 /* K=V */
+	struct mr_strv env; /* K=V */
 	struct mr_strv env_pass; /* names taken from the caller's environment */
 	struct mr_spec_mount *mounts;
 	size_t n_mounts;
 	struct mr_strv best_effort; /* items that may go unenforced */
-	struct mr_strv unenforced;  /* preset variables accepted only through best_effort */
-	char *name;		 /* caller's label, returned in the result; or NULL */
+	struct mr_strv unenforced; /* preset variables accepted only through best_effort */
+	char *name; /* caller's label, returned in the result; or NULL */
 };
 
 /* Fill with defaults.  Never fails except for memory (which aborts). */
@@ -133,8 +133,8 @@ uint64_t mr_spec_get(const struct mr_spec *spec, enum mr_field_id id);
  * (flags, presets) instead of milliseconds (--set).  A value from a lower origin
  * than the present one is checked and then ignored.
  * Errors: MR_E_USAGE naming key, value and what is accepted. */
-int mr_spec_set_text(struct mr_spec *spec, enum mr_field_id id, const char *text,
-		     bool bare_seconds, enum mr_origin origin, struct mr_error *err);
+int mr_spec_set_text(struct mr_spec *spec, enum mr_field_id id, const char *text, bool bare_seconds,
+		     enum mr_origin origin, struct mr_error *err);
 
 /* The same with another noun than the key in front of messages ("--memory"), or none (NULL). */
 int mr_spec_set_labelled(struct mr_spec *spec, enum mr_field_id id, const char *text,

@@ -350,7 +350,8 @@ static void cpu_share_is_kept_and_throttling_counted(void **state)
 	assert_int_equal(wait_status(spawn(cg, spin_half_a_second, NULL)), 0);
 	s = stats_of(cg);
 	assert_ok(mr_cgroup_cpu_usage_us(cg, &usage, &err));
-	assert_int_equal(usage, s.cpu_usage_us);
+	/* the last time slice of a process is booked a moment after it was reaped */
+	assert_in_range(usage, s.cpu_usage_us, s.cpu_usage_us + 20000);
 	/* a tenth of 500 ms is 50; without a limit it would be 500 */
 	assert_in_range(usage, 10000, 150000);
 	assert_true(s.cpu_nr_throttled > 0 && s.cpu_nr_throttled != MR_STAT_UNKNOWN);

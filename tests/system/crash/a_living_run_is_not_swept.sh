@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A start sweeps what crashed runs left, but never a run that lives, even one
+# whose supervisor is stopped
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_cgroups
+check_leaks
+
+mkfifo "$tmp/ready" "$tmp/go"
+"$MENACE_RUN" -q -o "$tmp/living.json" --rw "$tmp/ready:/ready" --rw "$tmp/go:/go" -- \
+	sh -c 'echo >/ready; read -r word </go; echo "$word"' >"$tmp/living" &
+living=$!
+read -r <"$tmp/ready"
+lease=$(grep -l "pid $living\$" /run/menace/leases/*) || fail "no lease"
+kill -STOP "$living"
+run -v -- echo first
+assert_status 0
+assert_not_contains "$stderr" "crashed"
+[ -f "$lease" ] || fail "the lease of a living run was swept"
+kill -CONT "$living"
+run -v -- echo second
+assert_status 0
+assert_not_contains "$stderr" "crashed"
+echo untouched >"$tmp/go"
+wait "$living"
+assert_eq $? 0 "exit status of the living run"
+assert_eq "$(cat "$tmp/living")" untouched "its output"
+assert_eq "$(jq -r .reason "$tmp/living.json")" exited "its reason"
+assert_absent "$lease"

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# SIGKILL of the sandbox's init from outside ends the whole tree and the run
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_cgroups
+check_leaks
+
+mkfifo "$tmp/ready"
+"$MENACE_RUN" -o "$result" --rw "$tmp/ready:/ready" -- \
+	sh -c '(setsid sleep 1001 &); echo >/ready; sleep 1002' 2>"$tmp/stderr" &
+supervisor=$!
+read -r <"$tmp/ready"
+began=$(now_ms)
+kill -KILL "$(tr -d ' ' <"/proc/$supervisor/task/$supervisor/children")"
+wait "$supervisor"
+assert_eq $? 137 "exit status"
+assert_le $(($(now_ms) - began)) "$(scaled 2000)" "milliseconds to the end"
+assert_reason signaled
+assert_eq "$(json .exit.signal_name)" KILL "signal"
+assert_eq "$(json .exit.code)" null "code"

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# SIGKILL of menace-run ends every process of the payload, with no new start and
+# whatever the payload ignores, detaches or stops
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_cgroups
+check_leaks
+
+mkfifo "$tmp/ready"
+"$MENACE_RUN" -q --rw "$tmp/ready:/ready" -- bash -c '
+	trap "" HUP INT TERM QUIT
+	(setsid sleep 1001 &)
+	(sleep 1002 & kill -STOP $!)
+	(while :; do :; done) &
+	echo >/ready
+	sleep 1003' &
+supervisor=$!
+read -r <"$tmp/ready"
+group_pids()
+{
+	grep -l -s "$id" /proc/[0-9]*/cgroup | grep -v "/$supervisor/"
+}
+lease=$(grep -l "pid $supervisor\$" /run/menace/leases/*) || fail "no lease"
+id=$(basename "$lease")
+assert_ge "$(group_pids | wc -l)" 5 "processes of the run"
+
+kill -KILL "$supervisor"
+wait "$supervisor" 2>/dev/null
+none_left()
+{
+	[ -z "$(group_pids)" ]
+}
+wait_until 2 none_left || fail "still there: $(group_pids)"
+
+# The group and the lease are left for the next start.
+[ -f "$lease" ] || fail "the lease is gone before a sweep"
+run -v -- true
+assert_status 0
+assert_contains "$stderr" "removed what 1 crashed runs had left"
+assert_absent "$lease"

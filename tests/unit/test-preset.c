@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Presets: what acts, what is refused, what best_effort lets pass
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/spec/spec.h"
+
+static int setup(void **state)
+{
+	static struct mr_spec spec;
+
+	mr_spec_init(&spec);
+	*state = &spec;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	mr_spec_deinit(*state);
+	return 0;
+}
+
+static void fresh(struct mr_spec *spec)
+{
+	mr_spec_deinit(spec);
+	mr_spec_init(spec);
+}
+
+static int apply(struct mr_spec *spec, const char *text, struct mr_error *err)
+{
+	return mr_preset_apply_json(spec, text, strlen(text), "p", MR_ORIGIN_PRESET, err);
+}
+
+static void apply_ok(struct mr_spec *spec, const char *text)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (apply(spec, text, &err) != 0)
+		fail_msg("%s: %s", text, err.msg);
+}
+
+static void assert_refused(struct mr_spec *spec, const char *text, const char *message)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	assert_int_equal(apply(spec, text, &err), -22);
+	assert_string_equal(err.msg, message);
+	assert_int_equal(err.code, MR_E_USAGE);
+}
+
+static void variables_that_act(void **state)
+{
+	struct mr_spec *spec = *state;
+
+	apply_ok(spec,
+		 "{\"CPU_LIMIT\": \"0.1\", \"MEMORY_LIMIT\": \"4Mi\", \"DISK_LIMIT\": \"512mb\","
+		 " \"TIMEOUT\": 1.5, \"CPU_SECONDS\": 2, \"IDLE_TIMEOUT\": \"500ms\","
+		 " \"MAX_THREADS\": 100, \"OUTPUT_LIMIT\": 1000, \"SECURITY_LEVEL\": 5}");
+	assert_int_equal(spec->limits_cpus, 100);
+	assert_int_equal(spec->limits_memory_max_bytes, 4194304);
+	assert_int_equal(spec->limits_disk_bytes, 536870912);
+	assert_int_equal(spec->limits_wall_ms, 1500);
+	assert_int_equal(spec->limits_cpu_time_ms, 2000);
+	assert_int_equal(spec->limits_idle_ms, 500);
+	assert_int_equal(spec->limits_pids_max, 100);
+	assert_int_equal(spec->limits_output_bytes, 1000);
+	assert_int_equal(spec->sandbox_level, 5);
+	assert_int_equal(spec->origin[MR_FIELD_limits_wall_ms], MR_ORIGIN_PRESET);
+	assert_int_equal(spec->unenforced.n, 0);
+}
+
+static void accepted_forms_of_the_limits(void **state)
+{
+	struct mr_spec *spec = *state;
+
+	apply_ok(spec, "{\"CPU_LIMIT\": 4, \"MEMORY_LIMIT\": \"4gi\"}");
+	assert_int_equal(spec->limits_cpus, 4000);
+	assert_int_equal(spec->limits_memory_max_bytes, UINT64_C(4294967296));
+	apply_ok(spec, "{\"CPU_LIMIT\": \"64\", \"MEMORY_LIMIT\": \"64Gi\", \"TIMEOUT\": \"2m\"}");
+	assert_int_equal(spec->limits_cpus, 64000);
+	assert_int_equal(spec->limits_wall_ms, 120000);
+	apply_ok(spec, "{\"MEMORY_LIMIT\": 1048576, \"CPU_LIMIT\": 0.01}");
+	assert_int_equal(spec->limits_memory_max_bytes, 1048576);
+	assert_int_equal(spec->limits_cpus, 10);
+}
+
+static void limits_that_are_refused(void **state)
+{
+	static const char *const rows[] = {
+		"{\"CPU_LIMIT\": 0}",
+		"{\"CPU_LIMIT\": 65}",
+		"{\"CPU_LIMIT\": -1}",
+		"{\"CPU_LIMIT\": \"foo\"}",
+		"{\"CPU_LIMIT\": \"\"}",
+		"{\"CPU_LIMIT\": \"nan\"}",
+		"{\"CPU_LIMIT\": 64.001}",
+		"{\"CPU_LIMIT\": null}",
+		"{\"CPU_LIMIT\": true}",
+		"{\"CPU_LIMIT\": [1]}",
+		"{\"MEMORY_LIMIT\": 0}",
+		"{\"MEMORY_LIMIT\": \"65gi\"}",
+		"{\"MEMORY_LIMIT\": \"foo\"}",
+		"{\"MEMORY_LIMIT\": \"foo5bar\"}",
+		"{\"MEMORY_LIMIT\": \"-5Mi\"}",
+		"{\"MEMORY_LIMIT\": 68719476737}",
+		"{\"MAX_THREADS\": 0}",
+		"{\"MAX_THREADS\": 1.5}",
+		"{\"TIMEOUT\": 0}",
+		"{\"TIMEOUT\": \"-1\"}",
+		"{\"SECURITY_LEVEL\": 0}",
+		"{\"SECURITY_LEVEL\": 6}",
+	};
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++)
+		if (apply(spec, rows[i], &err) != -22)
+			fail_msg("%s was accepted", rows[i]);
+	assert_refused(spec, "{\"MEMORY_LIMIT\": \"65gi\"}",
+		       "p: MEMORY_LIMIT: \"65gi\" is out of range; accepted: 1Mi to 64Gi, or "
+		       "unlimited");
+	assert_refused(spec, "[{\"CPU_LIMIT\": \"foo\"}]",
+		       "p: [0].CPU_LIMIT: \"foo\" is not a decimal number: it is not a number; "
+		       "accepted: digits with an optional fraction, as in 2 or 0.5");
+	assert_refused(spec, "{\"CPU_LIMIT\": true}",
+		       "p: CPU_LIMIT: a boolean where a string or a number is expected");
+}
+
+static void unknown_variables(void **state)
+{
+	struct mr_spec *spec = *state;
+
+	assert_refused(spec, "{\"MEMORY_LIMT\": \"1Gi\"}",
+		       "p: unknown preset variable \"MEMORY_LIMT\"; did you mean "
+		       "\"MEMORY_LIMIT\"?");
+	assert_refused(spec, "{\"XYZZY\": 1}", "p: unknown preset variable \"XYZZY\"");
+	assert_refused(spec, "{\"SANDBOX_DOCKER\": 1}",
+		       "p: SANDBOX_DOCKER is a variable of the environment, not of a preset");
+	assert_refused(spec, "{\"SANDBOX_PRESET_SCHEMA_CHECKS\": 1}",
+		       "p: SANDBOX_PRESET_SCHEMA_CHECKS is a variable of the environment, not of a "
+		       "preset");
+}
+
+static void what_asks_for_nothing_passes(void **state)
+{
+	struct mr_spec *spec = *state;
+
+	apply_ok(spec,
+		 "{\"NETWORK_LATENCY_MS\": 0, \"NETWORK_JITTER_MS\": \"0\", \"PACKET_LOSS\": 0.0,"
+		 " \"PACKET_DUPLICATION\": \"0%\", \"GPU_LIMIT\": \"0\", \"THREAT_INTENSITY\": 0,"
+		 " \"THREAD_BURST\": 0, \"CONCURRENCY_LEVEL\": 1, \"CPU_SPIKE\": false,"
+		 " \"FAILURE_MODES\": [[], \"\", [\"none\"]], \"OS_TYPE\": \"Linux\","
+		 " \"API_LATENCY_MS\": 0, \"SCENARIO_NAME\": \"normal\"}");
+	assert_int_equal(spec->unenforced.n, 0);
+	assert_string_equal(spec->name, "normal");
+	apply_ok(spec, "{\"SCENARIO_NAME\": \"other\", \"FAILURE_MODES\": null}");
+	assert_string_equal(spec->name, "normal");
+}
+
+static const struct {
+	const char *name;
+	const char *text;
+} asking[] = {
+	{ "NETWORK_LATENCY_MS", "{\"NETWORK_LATENCY_MS\": 0.5}" },
+	{ "NETWORK_JITTER_MS", "{\"NETWORK_JITTER_MS\": 5}" },
+	{ "PACKET_LOSS", "{\"PACKET_LOSS\": 0.01}" },
+	{ "PACKET_DUPLICATION", "{\"PACKET_DUPLICATION\": \"5%\"}" },
+	{ "GPU_LIMIT", "{\"GPU_LIMIT\": 1}" },
+	{ "DISK_IO_THROTTLE", "{\"DISK_IO_THROTTLE\": 100}" },
+	{ "MIN_BANDWIDTH", "{\"MIN_BANDWIDTH\": \"100kbps\"}" },
+	{ "MAX_BANDWIDTH", "{\"MAX_BANDWIDTH\": \"10gbit\"}" },
+	{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": 1}" },
+	{ "API_LATENCY_MS", "{\"API_LATENCY_MS\": 500}" },
+	{ "THREAT_INTENSITY", "{\"THREAT_INTENSITY\": 100}" },
+	{ "THREAD_BURST", "{\"THREAD_BURST\": 10}" },
+	{ "ASYNC_TASK_BURST", "{\"ASYNC_TASK_BURST\": 20}" },
+	{ "CONCURRENCY_LEVEL", "{\"CONCURRENCY_LEVEL\": 8}" },
+	{ "CONCURRENCY_MULTIPLIER", "{\"CONCURRENCY_MULTIPLIER\": 4}" },
+	{ "CPU_SPIKE", "{\"CPU_SPIKE\": \"yes\"}" },
+	{ "FAILURE_MODES", "{\"FAILURE_MODES\": \"network, cpu_spike\"}" },
+	{ "FAILURE_MODES", "{\"FAILURE_MODES\": [\"none\", [\"disk\"]]}" },
+	{ "OS_TYPE", "{\"OS_TYPE\": \"windows\"}" },
+	{ "CONTAINER_IMAGE", "{\"CONTAINER_IMAGE\": \"python:3.11\"}" },
+	{ "VM_SETTINGS", "{\"VM_SETTINGS\": {\"memory\": \"4Gi\"}}" },
+	{ "SANDBOX_STUB_STRATEGY", "{\"SANDBOX_STUB_STRATEGY\": \"hostile\"}" },
+	{ "SCHEMA_MISMATCHES", "{\"SCHEMA_MISMATCHES\": 5}" },
+};
+
+static void what_is_not_enforced_is_refused(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(asking); i++) {
+		if (apply(spec, asking[i].text, &err) != -22)
+			fail_msg("%s was accepted", asking[i].text);
+		assert_non_null(strstr(err.msg, "not enforced by this version"));
+		assert_non_null(strstr(err.msg, asking[i].name));
+	}
+	assert_int_equal(spec->unenforced.n, 0);
+	assert_refused(spec, "{\"PACKET_LOSS\": 5}",
+		       "p: PACKET_LOSS: not enforced by this version (lost packets in percent); "
+		       "leave it out, or accept that with best_effort (--best-effort PACKET_LOSS)");
+}
+
+static void best_effort_records_what_is_not_enforced(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(asking); i++) {
+		fresh(spec);
+		assert_int_equal(mr_spec_add_best_effort(spec, asking[i].name, &err), 0);
+		apply_ok(spec, asking[i].text);
+		apply_ok(spec, asking[i].text);
+		assert_int_equal(spec->unenforced.n, 1);
+		assert_string_equal(spec->unenforced.v[0], asking[i].name);
+	}
+}
+
+static void the_grammar_is_checked_even_with_best_effort(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *text;
+		const char *message;
+	} rows[] = {
+		{ "PACKET_LOSS", "{\"PACKET_LOSS\": 101}",
+		  "p: PACKET_LOSS: \"101\" is not a percentage: it is out of range; accepted: 0 to "
+		  "100, with an optional %, as in 5% or 0.1" },
+		{ "NETWORK_LATENCY_MS", "{\"NETWORK_LATENCY_MS\": -1}",
+		  "p: NETWORK_LATENCY_MS: \"-1\" is not a decimal number: it is negative; "
+		  "accepted: "
+		  "digits with an optional fraction, as in 2 or 0.5" },
+		{ "NETWORK_LATENCY_MS", "{\"NETWORK_LATENCY_MS\": 3600001}",
+		  "p: NETWORK_LATENCY_MS: \"3600001\" is out of range; accepted: 0 to 3600000" },
+		{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": \"0kbps\"}", NULL },
+		{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": \"20gbps\"}", NULL },
+		{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": \"foo\"}", NULL },
+		{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": true}",
+		  "p: BANDWIDTH_LIMIT: a boolean where a string or a number is expected" },
+		{ "THREAT_INTENSITY", "{\"THREAT_INTENSITY\": 101}",
+		  "p: THREAT_INTENSITY: \"101\" is out of range; accepted: 0 to 100" },
+		{ "GPU_LIMIT", "{\"GPU_LIMIT\": 0.5}", NULL },
+		{ "CPU_SPIKE", "{\"CPU_SPIKE\": \"maybe\"}", NULL },
+		{ "FAILURE_MODES", "{\"FAILURE_MODES\": \"netwrok\"}",
+		  "p: FAILURE_MODES: unknown failure mode \"netwrok\"; did you mean \"network\"?" },
+		{ "FAILURE_MODES", "{\"FAILURE_MODES\": [\"disk\", [\"xyzzy\"]]}",
+		  "p: FAILURE_MODES[1][0]: unknown failure mode \"xyzzy\"" },
+		{ "FAILURE_MODES", "{\"FAILURE_MODES\": 5}",
+		  "p: FAILURE_MODES: a number where a string is expected" },
+		{ "OS_TYPE", "{\"OS_TYPE\": \"window\"}",
+		  "p: OS_TYPE: unknown system \"window\"; did you mean \"windows\"?" },
+		{ "VM_SETTINGS", "{\"VM_SETTINGS\": \"x\"}",
+		  "p: VM_SETTINGS: a string where an object is expected" },
+	};
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		fresh(spec);
+		assert_int_equal(mr_spec_add_best_effort(spec, rows[i].name, &err), 0);
+		assert_int_equal(apply(spec, rows[i].text, &err), -22);
+		if (rows[i].message)
+			assert_string_equal(err.msg, rows[i].message);
+		assert_int_equal(spec->unenforced.n, 0);
+	}
+}
+
+static void lists_of_presets(void **state)
+{
+	struct mr_spec *spec = *state;
+
+	apply_ok(spec, "[]");
+	apply_ok(spec, "[{\"MAX_THREADS\": 5}]");
+	assert_int_equal(spec->limits_pids_max, 5);
+	assert_refused(spec, "[{}, {}]", "p: 2 presets; menace-run runs one preset at a time");
+	assert_refused(spec, "[5]", "p: [0]: a number where an object is expected");
+	assert_refused(spec, "\"x\"", "p: a string where an object is expected");
+	assert_refused(spec, "{\"TIMEOUT\": 1, \"TIMEOUT\": 2}",
+		       "p:1:24: duplicate object key near '\"TIMEOUT\"'");
+}
+
+static void every_builtin_is_accepted(void **state)
+{
+	size_t n;
+	const struct mr_spec_item *builtins = mr_preset_builtins(&n);
+	struct mr_spec *spec = *state;
+
+	assert_in_range(n, 4, 100);
+	for (size_t i = 0; i < n; i++) {
+		struct mr_error err = MR_ERROR_INIT;
+
+		fresh(spec);
+		if (mr_preset_apply_arg(spec, builtins[i].name, &err) != 0)
+			fail_msg("%s: %s", builtins[i].name, err.msg);
+		mr_strv_add(&spec->argv, "true");
+		if (mr_spec_validate(spec, &err) != 0)
+			fail_msg("%s: %s", builtins[i].name, err.msg);
+		assert_int_equal(spec->unenforced.n, 0);
+	}
+}
+
+static void preset_arguments(void **state)
+{
+	char path[] = "/tmp/menace-preset-XXXXXX";
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+	char expected[128];
+	int fd;
+
+	assert_int_equal(mr_preset_apply_arg(spec, " {\"MAX_THREADS\": 6}", &err), 0);
+	assert_int_equal(spec->limits_pids_max, 6);
+	assert_int_equal(mr_preset_apply_arg(spec, "{\"MAX_THREADS\": 0}", &err), -22);
+	assert_string_equal(err.msg, "--preset: MAX_THREADS: \"0\" is out of range; accepted: 1 to "
+				     "4194304, or unlimited");
+	assert_int_equal(mr_preset_apply_arg(spec, "tinny", &err), -22);
+	assert_string_equal(err.msg, "--preset: no preset \"tinny\"; did you mean \"tiny\"?");
+	assert_int_equal(mr_preset_apply_arg(spec, "nowhere", &err), -22);
+	assert_string_equal(err.msg,
+			    "--preset: no preset \"nowhere\": neither a built-in one nor a file");
+	assert_true(mr_preset_apply_arg(spec, "/nonexistent/p.json", &err) < 0);
+	assert_non_null(strstr(err.msg, "/nonexistent/p.json"));
+	assert_non_null(strstr(err.msg, "No such file or directory"));
+	assert_int_equal(err.code, MR_E_USAGE);
+
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "{\"MAX_THREADS\":\n9x}", 19), 19);
+	assert_int_equal(mr_preset_apply_arg(spec, path, &err), -22);
+	snprintf(expected, sizeof(expected), "%s:2:2: '}' expected near 'x'", path);
+	assert_string_equal(err.msg, expected);
+	assert_int_equal(pwrite(fd, "{\"MAX_THREADS\":\n9 }", 19, 0), 19);
+	assert_int_equal(mr_preset_apply_arg(spec, path, &err), 0);
+	assert_int_equal(spec->limits_pids_max, 9);
+	unlink(path);
+	close(fd);
+}
+
+static int apply_environment(struct mr_spec *spec, const char *a, const char *b,
+			     struct mr_error *err)
+{
+	mr_auto_free char *first = strdup(a);
+	mr_auto_free char *second = strdup(b);
+	char *environment[] = { first, second, NULL };
+
+	return mr_preset_apply_environment(spec, environment, err);
+}
+
+static void the_environment(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+
+	assert_int_equal(apply_environment(spec, "SANDBOX_TIMEOUT=5",
+					   "SANDBOX_MEMORY_LIMIT=2097152", &err),
+			 0);
+	assert_int_equal(spec->limits_wall_ms, 5000);
+	assert_int_equal(spec->limits_memory_max_bytes, 2097152);
+	assert_int_equal(spec->origin[MR_FIELD_limits_wall_ms], MR_ORIGIN_ENVIRONMENT);
+	/* The preset is the more exact of the two, wherever it stands. */
+	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS=[{\"TIMEOUT\": 7}]",
+					   "SANDBOX_TIMEOUT=6", &err),
+			 0);
+	assert_int_equal(spec->limits_wall_ms, 7000);
+	apply_ok(spec, "{\"TIMEOUT\": 8}");
+	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS={\"TIMEOUT\": 9}", "X=1",
+					   &err),
+			 0);
+	assert_int_equal(spec->limits_wall_ms, 8000);
+	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS=", "SANDBOX_TIMEOUT=", &err),
+			 0);
+	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS={", "X=1", &err), -22);
+	assert_string_equal(err.msg, "SANDBOX_ENV_PRESETS:1:1: string or '}' expected near end of "
+				     "file");
+	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS=[{},{}]", "X=1", &err), -22);
+	assert_string_equal(err.msg,
+			    "SANDBOX_ENV_PRESETS: 2 presets; menace-run runs one preset at "
+			    "a time");
+	assert_int_equal(apply_environment(spec, "SANDBOX_TIMEOUT=-1", "X=1", &err), -22);
+	assert_string_equal(err.msg, "SANDBOX_TIMEOUT: \"-1\" is not a time: it is negative; "
+				     "accepted: a number of seconds, or with a unit ms, s, m, h, d "
+				     "or w, as in 1.5, 500ms or 2m");
+}
+
+static void warnings_of_the_environment(void **state)
+{
+	char known[] = "SANDBOX_DOCKER=1";
+	char family[] = "SANDBOX_CONTAINER_IMAGE_LINUX=x";
+	char typo[] = "SANDBOX_TIMOUT=5";
+	char far[] = "SANDBOX_\033ABCDEFGHIJKLMNOP=5";
+	char other[] = "PATH=/bin";
+	char *environment[] = { known, family, typo, far, other, NULL };
+	struct mr_strv warnings = { 0 };
+
+	(void)state;
+	mr_preset_warn_environment(environment, &warnings);
+	assert_int_equal(warnings.n, 2);
+	assert_string_equal(warnings.v[0],
+			    "unknown variable \"SANDBOX_TIMOUT\" in the environment; "
+			    "did you mean SANDBOX_TIMEOUT?");
+	assert_string_equal(warnings.v[1], "unknown variable \"SANDBOX_\\x1bABCDEFGHIJKLMNOP\" in "
+					   "the environment");
+	mr_strv_clear(&warnings);
+}
+
+int main(void)
+{
+#define PRESET_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		PRESET_TEST(variables_that_act),
+		PRESET_TEST(accepted_forms_of_the_limits),
+		PRESET_TEST(limits_that_are_refused),
+		PRESET_TEST(unknown_variables),
+		PRESET_TEST(what_asks_for_nothing_passes),
+		PRESET_TEST(what_is_not_enforced_is_refused),
+		PRESET_TEST(best_effort_records_what_is_not_enforced),
+		PRESET_TEST(the_grammar_is_checked_even_with_best_effort),
+		PRESET_TEST(lists_of_presets),
+		PRESET_TEST(every_builtin_is_accepted),
+		PRESET_TEST(preset_arguments),
+		PRESET_TEST(the_environment),
+		PRESET_TEST(warnings_of_the_environment),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
