@@ -86,8 +86,8 @@ static void flush_output(struct batch *b)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
-			if (b->output.fd < 0 && mr_loop_add(b->host->loop, &b->output, b->sink.fd, EPOLLOUT,
-							    on_output, b, &err) < 0)
+			if (b->output.fd < 0 && mr_loop_add(b->host->loop, &b->output, b->sink.fd,
+							    EPOLLOUT, on_output, b, &err) < 0)
 				mr_log_error("standard output: %s", err.msg);
 			return;
 		}
@@ -130,10 +130,11 @@ static void emit_refusal(struct batch *b, const struct mr_error *err, uint64_t i
 {
 	int status = mr_errc_exit_status(err->code);
 
-	emit(b, json_pack("{s:s, s:s, s:s, s:{s:i, s:n, s:n, s:n}, s:{s:s, s:i, s:s}}", "schema",
-			  "menace.result/1", "version", MENACE_VERSION, "reason", "setup_error", "exit",
-			  "status", status, "code", "signal", "signal_name", "error", "code",
-			  mr_errc_name(err->code), "errno", err->errnum, "message", err->msg),
+	emit(b,
+	     json_pack("{s:s, s:s, s:s, s:{s:i, s:n, s:n, s:n}, s:{s:s, s:i, s:s}}", "schema",
+		       "menace.result/1", "version", MENACE_VERSION, "reason", "setup_error",
+		       "exit", "status", status, "code", "signal", "signal_name", "error", "code",
+		       mr_errc_name(err->code), "errno", err->errnum, "message", err->msg),
 	     index);
 	if (b->status == 0 || status != 2)
 		b->status = status == 2 ? 2 : 125;
@@ -160,9 +161,13 @@ static struct slot *free_slot(struct batch *b)
 
 static void start_run(struct batch *b, struct slot *slot, const char *line, size_t size)
 {
-	struct mr_run_opts opts = { .spec = &slot->spec, .slot = (unsigned int)(slot - b->slots),
-				    .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
-				    .on_done = on_done, .owner = slot };
+	struct mr_run_opts opts = { .spec = &slot->spec,
+				    .slot = (unsigned int)(slot - b->slots),
+				    .stdin_fd = -1,
+				    .stdout_fd = -1,
+				    .stderr_fd = -1,
+				    .on_done = on_done,
+				    .owner = slot };
 	struct mr_error err = MR_ERROR_INIT;
 	char source[40];
 	int r;
@@ -321,8 +326,12 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 	int signals, status;
 
 	mr_assert(b);
-	*b = (struct batch){ .host = host, .cli = cli, .jobs = cli->jobs, .input.fd = -1,
-			     .output.fd = -1, .signals.fd = -1 };
+	*b = (struct batch){ .host = host,
+			     .cli = cli,
+			     .jobs = cli->jobs,
+			     .input.fd = -1,
+			     .output.fd = -1,
+			     .signals.fd = -1 };
 	if (b->jobs > SLOTS_MAX)
 		b->jobs = SLOTS_MAX;
 	b->input_is_file = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode);
@@ -337,7 +346,8 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 		collect(b);
 		if (is_over(b))
 			break;
-		if (!any_done(b) && mr_loop_run_once(host->loop, b->busy || !b->input_ended ? -1 : 0, &err) < 0) {
+		if (!any_done(b) &&
+		    mr_loop_run_once(host->loop, b->busy || !b->input_ended ? -1 : 0, &err) < 0) {
 			b->status = mr_session_fail(&err);
 			break;
 		}

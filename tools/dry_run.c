@@ -22,8 +22,8 @@
 static json_t *feature(const char *name, bool available, bool needed, const char *why, bool *ok)
 {
 	*ok = *ok && (available || !needed);
-	return json_pack("{s:s, s:b, s:b, s:s?}", "name", name, "available", available, "needed", needed,
-			 "why", why && why[0] ? why : NULL);
+	return json_pack("{s:s, s:b, s:b, s:s?}", "name", name, "available", available, "needed",
+			 needed, "why", why && why[0] ? why : NULL);
 }
 
 static json_t *features(const struct mr_run_host *host, const struct mr_spec *spec, bool *ok)
@@ -32,7 +32,8 @@ static json_t *features(const struct mr_run_host *host, const struct mr_spec *sp
 	int landlock_errno = 0;
 	int abi = mr_landlock_abi(&landlock_errno);
 
-	json_array_append_new(list, feature("cgroup", mr_cgroup_host_mode(host->cgroups) != MR_CGROUP_NONE,
+	json_array_append_new(list, feature("cgroup",
+					    mr_cgroup_host_mode(host->cgroups) != MR_CGROUP_NONE,
 					    !mr_spec_tolerates(spec, "cgroup"),
 					    mr_cgroup_host_why(host->cgroups), ok));
 	json_array_append_new(list, feature("landlock", abi > 0,
@@ -43,9 +44,11 @@ static json_t *features(const struct mr_run_host *host, const struct mr_spec *sp
 		char path[64];
 
 		snprintf(path, sizeof(path), "/proc/self/ns/%s", mr_ns_name(i));
-		json_array_append_new(list, feature(mr_ns_name(i), access(path, F_OK) == 0,
-						    i != MR_NS_TIME || !mr_spec_tolerates(spec, "time-ns"),
-						    access(path, F_OK) == 0 ? "" : strerror(errno), ok));
+		json_array_append_new(list,
+				      feature(mr_ns_name(i), access(path, F_OK) == 0,
+					      i != MR_NS_TIME ||
+						      !mr_spec_tolerates(spec, "time-ns"),
+					      access(path, F_OK) == 0 ? "" : strerror(errno), ok));
 	}
 	return list;
 }
@@ -68,15 +71,15 @@ int mr_dry_run_main(struct mr_run_host *host, struct mr_cli *cli)
 	list = features(host, &cli->spec, &ok);
 	mr_spec_hash(&cli->spec, hash);
 	mr_seccomp_hash(mr_seccomp_program(&policy), filter);
-	document = json_pack("{s:o, s:s, s:b, s:{s:s, s:s, s:i, s:o}, s:{s:b, s:I, s:I, s:s}}", "spec",
-			     mr_spec_to_json(&cli->spec), "spec_sha256", hash, "would_start", ok, "host",
-			     "kernel", uts.release, "cgroup_mode",
-			     mr_cgroup_mode_name(mr_cgroup_host_mode(host->cgroups)), "landlock_abi",
-			     mr_landlock_abi(NULL), "features", list, "payload", "user_namespace",
-			     ids.userns, "host_uid", (json_int_t)ids.host_uid, "host_gid",
-			     (json_int_t)ids.host_gid, "filter_sha256", filter);
-	if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) < 0 || fputc('\n', stdout) == EOF ||
-	    fflush(stdout) != 0) {
+	document = json_pack("{s:o, s:s, s:b, s:{s:s, s:s, s:i, s:o}, s:{s:b, s:I, s:I, s:s}}",
+			     "spec", mr_spec_to_json(&cli->spec), "spec_sha256", hash,
+			     "would_start", ok, "host", "kernel", uts.release, "cgroup_mode",
+			     mr_cgroup_mode_name(mr_cgroup_host_mode(host->cgroups)),
+			     "landlock_abi", mr_landlock_abi(NULL), "features", list, "payload",
+			     "user_namespace", ids.userns, "host_uid", (json_int_t)ids.host_uid,
+			     "host_gid", (json_int_t)ids.host_gid, "filter_sha256", filter);
+	if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) < 0 ||
+	    fputc('\n', stdout) == EOF || fflush(stdout) != 0) {
 		mr_err(&err, MR_E_SYS, EIO, "print the spec: %m");
 		return mr_session_fail(&err);
 	}

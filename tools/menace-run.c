@@ -37,8 +37,8 @@ int mr_session_fail(const struct mr_error *err)
 
 int mr_session_signals(struct mr_error *err)
 {
-	static const int taken[] = { SIGINT,  SIGTERM,	SIGHUP,	 SIGQUIT, SIGTSTP,
-				     SIGUSR1, SIGUSR2, SIGWINCH };
+	static const int taken[] = { SIGINT,  SIGTERM, SIGHUP,	SIGQUIT,
+				     SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH };
 	sigset_t set;
 	int fd;
 
@@ -58,8 +58,10 @@ static int fill_standard_fds(struct mr_error *err)
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
 		if (open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
-			return mr_err(err, MR_E_SYS, errno, "descriptor %d is closed and /dev/null "
-				      "cannot stand in: %m", fd);
+			return mr_err(err, MR_E_SYS, errno,
+				      "descriptor %d is closed and /dev/null "
+				      "cannot stand in: %m",
+				      fd);
 	}
 	return 0;
 }
@@ -70,7 +72,8 @@ static int refuse_borrowed_rights(struct mr_error *err)
 	if (geteuid() == getuid() && getegid() == getgid() && !getauxval(AT_SECURE))
 		return 0;
 	return mr_err(err, MR_E_DENIED, EPERM,
-		      "refusing to run set-user-ID or with file capabilities; start as root, or as an "
+		      "refusing to run set-user-ID or with file capabilities; start as root, or as "
+		      "an "
 		      "ordinary user with plain rights");
 }
 
@@ -84,8 +87,8 @@ static int read_snippet(struct mr_cli *cli, struct mr_error *err)
 	n = mr_read_full(STDIN_FILENO, text, SNIPPET_MAX + 1);
 	if (n < 0 || n > SNIPPET_MAX) {
 		free(text);
-		return n < 0 ? mr_err(err, MR_E_SYS, (int)-n, "snippet on standard input: %m") :
-			       mr_err(err, MR_E_USAGE, EFBIG,
+		return n < 0 ? mr_err(err, MR_E_SYS, (int)-n, "snippet on standard input: %m")
+			     : mr_err(err, MR_E_USAGE, EFBIG,
 				      "snippet on standard input: more than %d bytes", SNIPPET_MAX);
 	}
 	cli->spec.snippet_code = text;
@@ -127,8 +130,9 @@ static enum mr_log_level log_level(int verbosity)
 {
 	int level = MR_LOG_NOTICE + verbosity;
 
-	return level < MR_LOG_ERROR ? MR_LOG_ERROR :
-	       level > MR_LOG_DEBUG ? MR_LOG_DEBUG : (enum mr_log_level)level;
+	return level < MR_LOG_ERROR   ? MR_LOG_ERROR
+	       : level > MR_LOG_DEBUG ? MR_LOG_DEBUG
+				      : (enum mr_log_level)level;
 }
 
 int main(int argc, char **argv)

@@ -77,7 +77,7 @@ static void print_denials(const json_t *result)
 	const json_t *row;
 
 	fprintf(stderr, "  %-10s %lld\n", "denied", (long long)integer(result, "denials.total"));
-	json_array_foreach((json_t *)(uintptr_t)rows, i, row) {
+	json_array_foreach ((json_t *)(uintptr_t)rows, i, row) {
 		const char *allow = json_string_value(at(row, "allow"));
 
 		if (i == ROWS_SHOWN) {
@@ -85,7 +85,8 @@ static void print_denials(const json_t *result)
 				json_array_size(rows) - i);
 			break;
 		}
-		fprintf(stderr, "             %s %s", text(row, "what"), printable(text(row, "object")));
+		fprintf(stderr, "             %s %s", text(row, "what"),
+			printable(text(row, "object")));
 		fprintf(stderr, " -> %s (%s) x%lld", text(row, "errno.name"), text(row, "rule"),
 			(long long)integer(row, "count"));
 		fprintf(stderr, allow ? "; allow: %s\n" : "\n%s", allow ? printable(allow) : "");
@@ -101,7 +102,7 @@ static void print_changes(const json_t *result)
 	if (!entries)
 		return;
 	fprintf(stderr, "  %-10s %zu\n", "changes", json_array_size(entries));
-	json_array_foreach((json_t *)(uintptr_t)entries, i, entry) {
+	json_array_foreach ((json_t *)(uintptr_t)entries, i, entry) {
 		if (i == ROWS_SHOWN) {
 			fprintf(stderr, "             ... %zu more in the result\n",
 				json_array_size(entries) - i);
@@ -118,14 +119,17 @@ static void print_receipt(const json_t *result)
 	size_t i;
 	const json_t *item;
 
-	fprintf(stderr, "  %-10s namespaces %s, cgroup %s (%s), seccomp %s (level %lld), landlock %s, "
-			"network %s\n",
+	fprintf(stderr,
+		"  %-10s namespaces %s, cgroup %s (%s), seccomp %s (level %lld), landlock %s, "
+		"network %s\n",
 		"enforced", text(result, "receipt.namespaces.state"),
 		text(result, "receipt.cgroup.state"), text(result, "receipt.cgroup.mode"),
-		text(result, "receipt.seccomp.state"), (long long)integer(result, "receipt.seccomp.level"),
+		text(result, "receipt.seccomp.state"),
+		(long long)integer(result, "receipt.seccomp.level"),
 		text(result, "receipt.landlock.state"), text(result, "receipt.network.mode"));
-	json_array_foreach((json_t *)(uintptr_t)degraded, i, item)
-		fprintf(stderr, "  %-10s %s: %s\n", "DEGRADED", text(item, "item"), text(item, "why"));
+	json_array_foreach ((json_t *)(uintptr_t)degraded, i, item)
+		fprintf(stderr, "  %-10s %s: %s\n", "DEGRADED", text(item, "item"),
+			text(item, "why"));
 }
 
 void mr_report_summary(const json_t *result)
@@ -145,13 +149,15 @@ void mr_report_summary(const json_t *result)
 	snprintf(peak, sizeof(peak), " at most (%s)", text(result, "usage.memory.source"));
 	print_bytes("memory", at(result, "usage.memory.peak_bytes"), peak);
 	fprintf(stderr, "  %-10s stdout %lld bytes, stderr %lld bytes%s\n", "output",
-		(long long)integer(result, "stdout.bytes"), (long long)integer(result, "stderr.bytes"),
+		(long long)integer(result, "stdout.bytes"),
+		(long long)integer(result, "stderr.bytes"),
 		json_is_true(at(result, "stdout.truncated")) ||
-				json_is_true(at(result, "stderr.truncated")) ?
-			" (the result keeps beginning and end)" : "");
+				json_is_true(at(result, "stderr.truncated"))
+			? " (the result keeps beginning and end)"
+			: "");
 	if (integer(result, "leftover_killed"))
-		fprintf(stderr, "  %-10s %lld processes were still running and were killed\n", "leftover",
-			(long long)integer(result, "leftover_killed"));
+		fprintf(stderr, "  %-10s %lld processes were still running and were killed\n",
+			"leftover", (long long)integer(result, "leftover_killed"));
 	print_denials(result);
 	print_changes(result);
 	print_receipt(result);
@@ -166,6 +172,8 @@ void mr_report_notice(const json_t *result)
 		mr_log_notice("run %s: %s after %.3f s", text(result, "run_id"), reason,
 			      (double)integer(result, "usage.wall_us") / 1e6);
 	if (integer(result, "exit.status") != 0 && denials)
-		mr_log_notice("%lld operations were denied; --summary shows which and what would allow "
-			      "them", denials);
+		mr_log_notice("%lld operations were denied; --summary shows which and what would "
+			      "allow "
+			      "them",
+			      denials);
 }

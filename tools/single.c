@@ -100,12 +100,13 @@ static int open_json_target(struct single *s, const char *target, struct mr_erro
 		if (mr_units_parse_count(target + 3, &fd, err) < 0)
 			return mr_err_wrap(err, -EINVAL, "--json");
 		if (fd > INT_MAX || fcntl((int)fd, F_GETFD) < 0)
-			return mr_err(err, MR_E_USAGE, EBADF, "--json %s: that descriptor is not open",
-				      target);
+			return mr_err(err, MR_E_USAGE, EBADF,
+				      "--json %s: that descriptor is not open", target);
 		s->json_fd = (int)fd;
 		return 0;
 	}
-	s->json_fd = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0644);
+	s->json_fd = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+			  0644);
 	s->json_own = true;
 	return s->json_fd < 0 ? mr_err(err, MR_E_USAGE, errno, "--json %s: %m", target) : 0;
 }
@@ -158,8 +159,10 @@ int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
 {
 	struct single s = { .signals.fd = -1 };
 	struct mr_error err = MR_ERROR_INIT;
-	struct mr_run_opts opts = { .spec = &cli->spec, .stdin_fd = STDIN_FILENO,
-				    .stdout_fd = STDOUT_FILENO, .stderr_fd = STDERR_FILENO };
+	struct mr_run_opts opts = { .spec = &cli->spec,
+				    .stdin_fd = STDIN_FILENO,
+				    .stdout_fd = STDOUT_FILENO,
+				    .stderr_fd = STDERR_FILENO };
 	int signals, status;
 
 	if (open_json_target(&s, cli->json_target, &err) < 0)
@@ -169,7 +172,8 @@ int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
 	if (cli->snippet_from_stdin)
 		opts.stdin_fd = -1; /* used up */
 	signals = mr_session_signals(&err);
-	if (signals < 0 || mr_loop_add(host->loop, &s.signals, signals, EPOLLIN, on_signal, &s, &err) < 0)
+	if (signals < 0 ||
+	    mr_loop_add(host->loop, &s.signals, signals, EPOLLIN, on_signal, &s, &err) < 0)
 		return mr_session_fail(&err);
 	if (cli->spec.sandbox_tty)
 		enter_raw(&s);

@@ -54,17 +54,17 @@ static inline void mr_closedirp(DIR **d)
 #define mr_auto_free mr_cleanup(mr_freep)
 #define mr_auto_fclose mr_cleanup(mr_fclosep)
 #define mr_auto_closedir mr_cleanup(mr_closedirp)
-#define mr_take_fd(fd)                 \
-	({                             \
-		int *f_ = &(fd);       \
-		int v_ = *f_;          \
-		*f_ = -1;              \
-		v_;                    \
+#define mr_take_fd(fd)           \
+	({                       \
+		int *f_ = &(fd); \
+		int v_ = *f_;    \
+		*f_ = -1;        \
+		v_;              \
 	})
-#define mr_take_ptr(p)                    \
-	({                                \
-		typeof(p) *p_ = &(p);     \
-		typeof(p) t_ = *p_;       \
-		*p_ = NULL;               \
-		t_;                       \
+#define mr_take_ptr(p)                \
+	({                            \
+		typeof(p) *p_ = &(p); \
+		typeof(p) t_ = *p_;   \
+		*p_ = NULL;           \
+		t_;                   \
 	})

@@ -27,7 +27,10 @@ struct mr_error {
 	char msg[504];
 };
 
-#define MR_ERROR_INIT { .code = MR_E_NONE }
+#define MR_ERROR_INIT             \
+	{                         \
+		.code = MR_E_NONE \
+	}
 
 /* Fill *err (may be NULL) and return -errnum; errnum 0 returns -EINVAL.
  * %m in fmt prints errnum's text. */

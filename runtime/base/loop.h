@@ -15,7 +15,7 @@ struct mr_error;
 struct mr_loop;
 
 struct mr_source {
-	int fd;	 /* -1: not in the loop */
+	int fd; /* -1: not in the loop */
 	uint32_t events;
 	void (*on_event)(struct mr_source *source, uint32_t events);
 	void *owner;

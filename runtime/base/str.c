@@ -121,6 +121,19 @@ char *mr_str_ndup(const char *text, size_t n)
 	return copy;
 }
 
+char *mr_str_format(const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	mr_assert(n >= 0);
+	return text;
+}
+
 bool mr_str_starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -4,7 +4,7 @@
  *
  * A bounded builder over the caller's buffer, quoting for messages, nearest-name
  * search for hints, and the encodings a result needs.  Only mr_str_dup,
- * mr_str_ndup, mr_str_alloc and mr_str_base64 allocate; out of memory aborts.
+ * mr_str_ndup, mr_str_format, mr_str_alloc and mr_str_base64 allocate; out of memory aborts.
  */
 #pragma once
 
@@ -35,6 +35,7 @@ const char *mr_str_quote(char *buf, size_t size, const char *text);
 void *mr_str_alloc(size_t size); /* zeroed */
 char *mr_str_dup(const char *text);
 char *mr_str_ndup(const char *text, size_t n);
+char *mr_str_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 bool mr_str_starts_with(const char *text, const char *prefix);
 bool mr_str_ends_with(const char *text, const char *suffix);

@@ -257,7 +257,7 @@ int mr_units_parse_timespan(const char *text, bool bare_seconds, uint64_t *ret_m
 
 int mr_units_parse_bandwidth(const char *text, uint64_t *ret_bits, struct mr_error *err)
 {
-	uint64_t bits;
+	uint64_t bits = 0;
 	int r = parse_number(&bandwidth_grammar, text, true, &bits, err);
 
 	if (r < 0)
@@ -310,7 +310,7 @@ int mr_units_parse_milli(const char *text, uint64_t *ret, struct mr_error *err)
 
 int mr_units_parse_percent(const char *text, uint64_t *ret_ppm, struct mr_error *err)
 {
-	uint64_t ppm;
+	uint64_t ppm = 0;
 	int r = parse_number(&percent_grammar, text, true, &ppm, err);
 
 	if (r < 0)
@@ -323,7 +323,7 @@ int mr_units_parse_percent(const char *text, uint64_t *ret_ppm, struct mr_error 
 
 int mr_units_parse_id(const char *text, uint64_t *ret, struct mr_error *err)
 {
-	uint64_t id;
+	uint64_t id = 0;
 	int r = parse_digits(&id_grammar, text, &id, err);
 
 	if (r < 0)

@@ -59,7 +59,8 @@ static int wait_for_maps(struct mr_child *c, struct mr_error *err)
 	if (r == 0)
 		_exit(125); /* the supervisor died */
 	if (r > 0 && msg.type != MR_SYNC_MAPPED)
-		return mr_err(err, MR_E_PROTO, EPROTO, "message %u instead of the id maps", msg.type);
+		return mr_err(err, MR_E_PROTO, EPROTO, "message %u instead of the id maps",
+			      msg.type);
 	return r < 0 ? r : mr_idmap_become(c, err);
 }
 
@@ -104,8 +105,8 @@ static int clone_trees(struct mr_child *c, struct mr_error *err)
 
 		if (c->trees[i] >= 0 || !m->source)
 			continue;
-		c->trees[i] = mr_mountfd_clone(AT_FDCWD, m->source, m->kind == MR_MOUNT_RW ? rw : ro,
-					       err);
+		c->trees[i] = mr_mountfd_clone(AT_FDCWD, m->source,
+					       m->kind == MR_MOUNT_RW ? rw : ro, err);
 		if (c->trees[i] < 0)
 			return c->trees[i];
 	}
@@ -128,8 +129,8 @@ static int no_new_privs(struct mr_child *c, struct mr_error *err)
 static int restrict_paths(struct mr_child *c, struct mr_error *err)
 {
 	static const struct mr_landlock_rule fixed[] = {
-		{ "/", MR_LANDLOCK_READ, 0 },	 { "/dev", MR_LANDLOCK_DEVICE, 0 },
-		{ "/tmp", MR_LANDLOCK_WRITE, 0 }, { "/dev/shm", MR_LANDLOCK_WRITE, 0 },
+		{ "/", MR_LANDLOCK_READ, 0 },	   { "/dev", MR_LANDLOCK_DEVICE, 0 },
+		{ "/tmp", MR_LANDLOCK_WRITE, 0 },  { "/dev/shm", MR_LANDLOCK_WRITE, 0 },
 		{ "/work", MR_LANDLOCK_WRITE, 0 },
 	};
 	mr_auto_free struct mr_landlock_rule *rules = NULL;
@@ -168,29 +169,30 @@ static const struct step {
 	const char *name;
 	mr_step_fn *run;
 } steps[] = {
-	{ "join_cgroups", join_cgroups },	/* before anything is allocated; its descriptors go next */
+	{ "join_cgroups",
+	  join_cgroups }, /* before anything is allocated; its descriptors go next */
 	{ "close_inherited", close_inherited }, /* no descriptor of another run or of the caller */
-	{ "maps", wait_for_maps },		/* nothing can be made before our ids exist */
-	{ "session", own_session },		/* no terminal of the caller's (CVE-2017-5226) */
-	{ "namespaces", more_namespaces },	/* after join_cgroups: the cgroup seen as "/" is ours */
+	{ "maps", wait_for_maps }, /* nothing can be made before our ids exist */
+	{ "session", own_session }, /* no terminal of the caller's (CVE-2017-5226) */
+	{ "namespaces", more_namespaces }, /* after join_cgroups: the cgroup seen as "/" is ours */
 	{ "hostname", set_hostname },
 	{ "links", set_links },
-	{ "root", mr_rootfs_begin },		/* private propagation before the first mount */
-	{ "trees", clone_trees },		/* while host paths still mean what the caller meant */
+	{ "root", mr_rootfs_begin }, /* private propagation before the first mount */
+	{ "trees", clone_trees }, /* while host paths still mean what the caller meant */
 	{ "system", mr_rootfs_system },
 	{ "etc", mr_rootfs_etc },
 	{ "dev", mr_rootfs_dev },
 	{ "proc", mr_rootfs_proc },
 	{ "pool", mr_rootfs_pool },
 	{ "workspace", mr_mounts_workspace },
-	{ "mounts", mr_mounts_spec },		/* over ours: the caller has the last word ... */
-	{ "hide", mr_mounts_hide },		/* ... and hiding the very last */
+	{ "mounts", mr_mounts_spec }, /* over ours: the caller has the last word ... */
+	{ "hide", mr_mounts_hide }, /* ... and hiding the very last */
 	{ "snippet", mr_rootfs_snippet },
-	{ "enter", mr_rootfs_enter },		/* the host's tree is gone from here on */
+	{ "enter", mr_rootfs_enter }, /* the host's tree is gone from here on */
 	{ "no_new_privs", no_new_privs },
 	{ "ids", become_payload },
-	{ "landlock", restrict_paths },		/* as the payload; anchored at the new root */
-	{ "capabilities", drop_capabilities },	/* last: nothing after it needs any */
+	{ "landlock", restrict_paths }, /* as the payload; anchored at the new root */
+	{ "capabilities", drop_capabilities }, /* last: nothing after it needs any */
 };
 _Static_assert(N_ELEMENTS(steps) <= MR_SYNC_MAX_STEPS, "sync message holds every step's time");
 

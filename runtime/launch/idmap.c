@@ -57,9 +57,9 @@ static uint32_t pick_host_id(unsigned int slot)
 {
 	uint32_t id = HOST_ID_BASE + (uint32_t)getpid() * 64 + slot;
 
-	return id_is_mapped("/proc/self/uid_map", id) && id_is_mapped("/proc/self/gid_map", id) ?
-		       id :
-		       HOST_ID_NOBODY;
+	return id_is_mapped("/proc/self/uid_map", id) && id_is_mapped("/proc/self/gid_map", id)
+		       ? id
+		       : HOST_ID_NOBODY;
 }
 
 static uint32_t choose(uint64_t wanted, uint32_t otherwise)
@@ -71,8 +71,8 @@ int mr_launch_ids(const struct mr_spec *spec, unsigned int slot, struct mr_ids *
 		  struct mr_error *err)
 {
 	const bool root = geteuid() == 0;
-	const bool userns = !root || spec->sandbox_userns == MR_USERNS_ALWAYS ||
-			    spec->sandbox_level == 1;
+	const bool userns =
+		!root || spec->sandbox_userns == MR_USERNS_ALWAYS || spec->sandbox_level == 1;
 	const uint32_t inside = spec->sandbox_level == 1 ? 0 : INSIDE_ID;
 	struct mr_ids ids = { .userns = userns };
 
@@ -84,13 +84,15 @@ int mr_launch_ids(const struct mr_spec *spec, unsigned int slot, struct mr_ids *
 	}
 	if (userns) {
 		ids.uid = choose(spec->sandbox_uid, inside);
-		ids.gid = choose(spec->sandbox_gid, spec->sandbox_uid == MR_UNSET ? inside : ids.uid);
+		ids.gid =
+			choose(spec->sandbox_gid, spec->sandbox_uid == MR_UNSET ? inside : ids.uid);
 	} else {
 		ids.uid = ids.host_uid = choose(spec->sandbox_uid, ids.host_uid);
 		ids.gid = ids.host_gid = choose(spec->sandbox_gid, ids.host_gid);
 		if (ids.uid == 0 || ids.gid == 0)
 			return mr_err(err, MR_E_USAGE, EINVAL,
-				      "sandbox.uid=0: without a user namespace this would be the host's "
+				      "sandbox.uid=0: without a user namespace this would be the "
+				      "host's "
 				      "root; add --set sandbox.userns=always");
 	}
 	*ret = ids;
@@ -106,7 +108,8 @@ static int write_map(int proc_fd, const char *file, uint32_t inside, uint32_t ou
 	snprintf(line, sizeof(line), "%u %u 1\n", inside, outside);
 	r = mr_write_file_at(proc_fd, file, line);
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write \"%.*s\" to %s: %m",
-			      (int)strcspn(line, "\n"), line, file) : 0;
+			      (int)strcspn(line, "\n"), line, file)
+		     : 0;
 }
 
 /* /proc/PID of the real procfs: a fake one could swallow what we write (CVE-2025-52881). */
@@ -196,7 +199,8 @@ int mr_idmap_userns_fd(uid_t from_uid, uid_t to_uid, gid_t from_gid, gid_t to_gi
 		       struct mr_error *err)
 {
 	char uid_map[160], gid_map[160], path[64];
-	struct mr_clone_args args = { .flags = CLONE_NEWUSER | CLONE_PIDFD, .exit_signal = SIGCHLD };
+	struct mr_clone_args args = { .flags = CLONE_NEWUSER | CLONE_PIDFD,
+				      .exit_signal = SIGCHLD };
 	int pidfd = -1, fd = -1, r;
 	pid_t pid;
 

@@ -59,7 +59,8 @@ static int reset_signals(struct mr_error *err)
 
 	sigemptyset(&none);
 	for (int sig = 1; sig < _NSIG; sig++)
-		signal(sig, SIG_DFL); /* SIGKILL, SIGSTOP and libc's own refuse: they need nothing */
+		signal(sig,
+		       SIG_DFL); /* SIGKILL, SIGSTOP and libc's own refuse: they need nothing */
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return mr_err(err, MR_E_SYS, errno, "clear the signal mask: %m");
 	return 0;
@@ -153,7 +154,8 @@ static void obey(struct mr_child *c, pid_t main_pid)
 	if (r <= 0)
 		_exit(0); /* the supervisor is gone: take everything along */
 	if (msg.type == MR_SYNC_SIGNAL && kill(-main_pid, msg.signal) < 0)
-		kill(main_pid, msg.signal); /* no group of that id any more: the process, if it lives */
+		kill(main_pid,
+		     msg.signal); /* no group of that id any more: the process, if it lives */
 }
 
 _Noreturn void mr_init_main(struct mr_child *c)

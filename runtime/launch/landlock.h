@@ -14,7 +14,7 @@
 struct mr_error;
 
 enum mr_landlock_access {
-	MR_LANDLOCK_READ,  /* read files and folders, execute */
+	MR_LANDLOCK_READ, /* read files and folders, execute */
 	MR_LANDLOCK_WRITE, /* everything but device ioctls and making device nodes */
 	MR_LANDLOCK_DEVICE, /* read, write and ioctl on device files */
 };

@@ -42,10 +42,10 @@ static const struct ns_row {
 	const char *name;
 	uint64_t flag;
 } ns_rows[] = {
-	[MR_NS_USER] = { "user", CLONE_NEWUSER },  [MR_NS_MNT] = { "mnt", CLONE_NEWNS },
-	[MR_NS_PID] = { "pid", CLONE_NEWPID },	   [MR_NS_IPC] = { "ipc", CLONE_NEWIPC },
-	[MR_NS_UTS] = { "uts", CLONE_NEWUTS },	   [MR_NS_CGROUP] = { "cgroup", CLONE_NEWCGROUP },
-	[MR_NS_NET] = { "net", CLONE_NEWNET },	   [MR_NS_TIME] = { "time", CLONE_NEWTIME },
+	[MR_NS_USER] = { "user", CLONE_NEWUSER }, [MR_NS_MNT] = { "mnt", CLONE_NEWNS },
+	[MR_NS_PID] = { "pid", CLONE_NEWPID },	  [MR_NS_IPC] = { "ipc", CLONE_NEWIPC },
+	[MR_NS_UTS] = { "uts", CLONE_NEWUTS },	  [MR_NS_CGROUP] = { "cgroup", CLONE_NEWCGROUP },
+	[MR_NS_NET] = { "net", CLONE_NEWNET },	  [MR_NS_TIME] = { "time", CLONE_NEWTIME },
 };
 
 const char *mr_ns_name(enum mr_ns ns)
@@ -68,11 +68,16 @@ static const struct pseudo_fs {
 	unsigned long magic;
 	const char *name;
 } pseudo_fs[] = {
-	{ PROC_SUPER_MAGIC, "proc" },	      { SYSFS_MAGIC, "sysfs" },
-	{ CGROUP_SUPER_MAGIC, "cgroup" },     { CGROUP2_SUPER_MAGIC, "cgroup2" },
-	{ DEBUGFS_MAGIC, "debugfs" },	      { TRACEFS_MAGIC, "tracefs" },
-	{ SECURITYFS_MAGIC, "securityfs" },   { BPF_FS_MAGIC, "bpf" },
-	{ DEVPTS_SUPER_MAGIC, "devpts" },     { EFIVARFS_MAGIC, "efivarfs" },
+	{ PROC_SUPER_MAGIC, "proc" },
+	{ SYSFS_MAGIC, "sysfs" },
+	{ CGROUP_SUPER_MAGIC, "cgroup" },
+	{ CGROUP2_SUPER_MAGIC, "cgroup2" },
+	{ DEBUGFS_MAGIC, "debugfs" },
+	{ TRACEFS_MAGIC, "tracefs" },
+	{ SECURITYFS_MAGIC, "securityfs" },
+	{ BPF_FS_MAGIC, "bpf" },
+	{ DEVPTS_SUPER_MAGIC, "devpts" },
+	{ EFIVARFS_MAGIC, "efivarfs" },
 	{ NSFS_MAGIC, "nsfs" },
 };
 
@@ -85,7 +90,8 @@ static int check_fs(int fd, const char *path, const char *what, struct mr_error 
 	for (size_t i = 0; i < N_ELEMENTS(pseudo_fs); i++) {
 		if ((unsigned long)fs.f_type == pseudo_fs[i].magic)
 			return mr_err(err, MR_E_USAGE, EPERM,
-				      "%s %s: is on %s, a control of the kernel; it is not shown inside",
+				      "%s %s: is on %s, a control of the kernel; it is not shown "
+				      "inside",
 				      what, path, pseudo_fs[i].name);
 	}
 	return 0;
@@ -150,9 +156,11 @@ static int idmap_tree(int tree, const struct mr_ids *ids, const char *path, stru
 	if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
 		    sizeof(attr)) < 0)
 		return mr_err(err, errno == EINVAL ? MR_E_KERNEL : MR_E_SYS, errno,
-			      "%s: its file system cannot show its owner as the payload (idmapped mount): "
+			      "%s: its file system cannot show its owner as the payload (idmapped "
+			      "mount): "
 			      "%m; use a directory on another file system, --uid %u --gid %u, or "
-			      "--best-effort workspace-idmap", path, st.st_uid, st.st_gid);
+			      "--best-effort workspace-idmap",
+			      path, st.st_uid, st.st_gid);
 	return 0;
 }
 
@@ -244,16 +252,20 @@ static int explain_clone(struct mr_child *c, int errnum, struct mr_error *err)
 		return mr_err(err, MR_E_KERNEL, errnum,
 			      "user namespaces are refused here (%m): a sysctl such as "
 			      "kernel.unprivileged_userns_clone or "
-			      "kernel.apparmor_restrict_unprivileged_userns, or a container's seccomp "
+			      "kernel.apparmor_restrict_unprivileged_userns, or a container's "
+			      "seccomp "
 			      "profile forbids them; run as root or allow them");
 	if (errnum == EPERM)
-		return mr_err(err, MR_E_DENIED, errnum, "root without CAP_SYS_ADMIN cannot make "
+		return mr_err(err, MR_E_DENIED, errnum,
+			      "root without CAP_SYS_ADMIN cannot make "
 			      "namespaces (%m): start as a full root or as an ordinary user");
 	if (errnum == EINVAL)
-		return mr_err(err, MR_E_KERNEL, errnum, "clone3: %m (a kind of namespace is missing in "
+		return mr_err(err, MR_E_KERNEL, errnum,
+			      "clone3: %m (a kind of namespace is missing in "
 			      "this kernel; --best-effort time-ns does without the newest)");
 	if (errnum == ENOSPC)
-		return mr_err(err, MR_E_BUSY, errnum, "clone3: the limit of namespaces is reached "
+		return mr_err(err, MR_E_BUSY, errnum,
+			      "clone3: the limit of namespaces is reached "
 			      "(sysctl user.max_*_namespaces)");
 	return mr_err(err, MR_E_SYS, errnum, "clone3: %m");
 }
@@ -346,9 +358,17 @@ static int start(struct mr_child *c, struct mr_launched *l, struct mr_error *err
 int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
 		    struct mr_error *err)
 {
-	struct mr_child c = { .opts = opts, .spec = opts->spec, .sync_fd = -1, .go_fd = -1,
-			      .workspace_tree = -1, .old_root_fd = -1, .root_fd = -1, .pool_fd = -1,
-			      .upper_fd = -1, .lower_fd = -1, .pty_fd = -1 };
+	struct mr_child c = { .opts = opts,
+			      .spec = opts->spec,
+			      .sync_fd = -1,
+			      .go_fd = -1,
+			      .workspace_tree = -1,
+			      .old_root_fd = -1,
+			      .root_fd = -1,
+			      .pool_fd = -1,
+			      .upper_fd = -1,
+			      .lower_fd = -1,
+			      .pty_fd = -1 };
 	struct mr_launched l = { .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
 	int r = start(&c, &l, err);
 

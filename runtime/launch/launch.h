@@ -22,8 +22,8 @@ struct mr_cgroup;
 
 /* Who the payload is, outside and inside. */
 struct mr_ids {
-	bool userns;	    /* a user namespace is made */
-	uid_t host_uid;	    /* as the host's kernel sees it */
+	bool userns; /* a user namespace is made */
+	uid_t host_uid; /* as the host's kernel sees it */
 	gid_t host_gid;
 	uid_t uid; /* as the payload sees it; equal to host_uid without a user namespace */
 	gid_t gid;
@@ -32,25 +32,34 @@ struct mr_ids {
 struct mr_launch_opts {
 	const struct mr_spec *spec;
 	const struct mr_cgroup *cgroup; /* NULL: none could be had */
-	unsigned int slot;		/* 0..63, distinct among the runs of this process at a time */
-	int netns_fd;			/* a prepared network namespace to join, or -1: make one */
-	int stdio[3];			/* the payload's ends; -1 for stdin: nothing to read; with a tty all -1 */
+	unsigned int slot; /* 0..63, distinct among the runs of this process at a time */
+	int netns_fd; /* a prepared network namespace to join, or -1: make one */
+	int stdio[3]; /* the payload's ends; -1 for stdin: nothing to read; with a tty all -1 */
 };
 
 /* Namespaces made, in the receipt's order. */
-enum mr_ns { MR_NS_USER, MR_NS_MNT, MR_NS_PID, MR_NS_IPC, MR_NS_UTS, MR_NS_CGROUP, MR_NS_NET,
-	     MR_NS_TIME, MR_NS_COUNT_ };
+enum mr_ns {
+	MR_NS_USER,
+	MR_NS_MNT,
+	MR_NS_PID,
+	MR_NS_IPC,
+	MR_NS_UTS,
+	MR_NS_CGROUP,
+	MR_NS_NET,
+	MR_NS_TIME,
+	MR_NS_COUNT_
+};
 const char *mr_ns_name(enum mr_ns ns); /* as under /proc/PID/ns */
 
 struct mr_launched {
-	pid_t init_pid;	 /* of the sandbox's pid 1, in our namespace */
-	int pidfd;	 /* of it */
-	int sync_fd;	 /* non-blocking for mr_sync_recv(MSG_DONTWAIT) */
-	int go_fd;	 /* write end of the go pipe */
+	pid_t init_pid; /* of the sandbox's pid 1, in our namespace */
+	int pidfd; /* of it */
+	int sync_fd; /* non-blocking for mr_sync_recv(MSG_DONTWAIT) */
+	int go_fd; /* write end of the go pipe */
 	struct mr_ids ids;
 	struct mr_seccomp_policy policy;
 	uint64_t namespaces; /* bit per enum mr_ns that was asked of the kernel */
-	uint64_t clone_ns;   /* time clone3 took */
+	uint64_t clone_ns; /* time clone3 took */
 };
 
 /* Check what can be known before anything is started: paths exist, the program's file is

@@ -48,8 +48,10 @@ static int make_component(struct mr_child *c, int dir_fd, const char *name, bool
 		return mr_err(err, MR_E_SYS, errno, "%s: stat: %m", dest);
 	if (!is_own_dev(c, st.st_dev))
 		return mr_err(err, MR_E_USAGE, ENOENT,
-			      "%s: %s is not there and would have to be made in a folder of the host; "
-			      "make it first or mount elsewhere", dest, name);
+			      "%s: %s is not there and would have to be made in a folder of the "
+			      "host; "
+			      "make it first or mount elsewhere",
+			      dest, name);
 	if (want_dir) {
 		if (mkdirat(dir_fd, name, 0755) < 0)
 			return mr_err(err, MR_E_SYS, errno, "%s: make folder %s: %m", dest, name);
@@ -63,8 +65,8 @@ static int make_component(struct mr_child *c, int dir_fd, const char *name, bool
 }
 
 /* Open, without following links, one component; *missing is set where it is not there. */
-static int open_component(int dir_fd, const char *name, bool dir, const char *dest,
-			  bool *missing, struct mr_error *err)
+static int open_component(int dir_fd, const char *name, bool dir, const char *dest, bool *missing,
+			  struct mr_error *err)
 {
 	struct stat st;
 	int fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC | (dir ? O_DIRECTORY : 0));
@@ -76,8 +78,8 @@ static int open_component(int dir_fd, const char *name, bool dir, const char *de
 		return mr_err(err, MR_E_USAGE, errno, "%s: %s: %m", dest, name);
 	if (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode)) {
 		mr_close(fd);
-		return mr_err(err, MR_E_USAGE, ELOOP, "%s: %s is a symbolic link; it is not followed",
-			      dest, name);
+		return mr_err(err, MR_E_USAGE, ELOOP,
+			      "%s: %s is a symbolic link; it is not followed", dest, name);
 	}
 	return fd;
 }
@@ -135,15 +137,22 @@ static int attach_at_dest(struct mr_child *c, int tree, const char *dest, struct
 int mr_mounts_workspace(struct mr_child *c, struct mr_error *err)
 {
 	static const struct mr_fsopt as_root[] = {
-		{ "source", "menace" },		       { "lowerdir", ".menace/lower" },
-		{ "upperdir", ".menace/pool/upper" }, { "workdir", ".menace/pool/ovl" },
-		{ "redirect_dir", "off" },	       { "metacopy", "off" },
-		{ "index", "off" },		       { "volatile", NULL },
+		{ "source", "menace" },
+		{ "lowerdir", ".menace/lower" },
+		{ "upperdir", ".menace/pool/upper" },
+		{ "workdir", ".menace/pool/ovl" },
+		{ "redirect_dir", "off" },
+		{ "metacopy", "off" },
+		{ "index", "off" },
+		{ "volatile", NULL },
 	};
 	static const struct mr_fsopt in_userns[] = {
-		{ "source", "menace" },		       { "lowerdir", ".menace/lower" },
-		{ "upperdir", ".menace/pool/upper" }, { "workdir", ".menace/pool/ovl" },
-		{ "userxattr", NULL },		       { "volatile", NULL },
+		{ "source", "menace" },
+		{ "lowerdir", ".menace/lower" },
+		{ "upperdir", ".menace/pool/upper" },
+		{ "workdir", ".menace/pool/ovl" },
+		{ "userxattr", NULL },
+		{ "volatile", NULL },
 	};
 	mr_auto_close int overlay = -1;
 	struct stat st;
@@ -163,9 +172,10 @@ int mr_mounts_workspace(struct mr_child *c, struct mr_error *err)
 	/* The root of the overlay takes its mode from the upper directory. */
 	if (fstat(c->lower_fd, &st) < 0 || fchmod(c->upper_fd, st.st_mode & 0777) < 0)
 		return mr_err(err, MR_E_SYS, errno, "mode of the workspace: %m");
-	overlay = c->ids.userns ?
-			  mr_mountfd_new("overlay", in_userns, N_ELEMENTS(in_userns), RW_ATTRS, err) :
-			  mr_mountfd_new("overlay", as_root, N_ELEMENTS(as_root), RW_ATTRS, err);
+	overlay =
+		c->ids.userns
+			? mr_mountfd_new("overlay", in_userns, N_ELEMENTS(in_userns), RW_ATTRS, err)
+			: mr_mountfd_new("overlay", as_root, N_ELEMENTS(as_root), RW_ATTRS, err);
 	if (overlay < 0)
 		return mr_err_wrap(err, overlay, "workspace %s", c->spec->sandbox_workspace);
 	if (fstat(overlay, &st) == 0)
@@ -180,7 +190,8 @@ static int attach_tmpfs(struct mr_child *c, const struct mr_spec_mount *m, size_
 	mr_auto_close int tree = -1;
 
 	if (m->size_bytes) {
-		const struct mr_fsopt opts[] = { { "mode", "1777" }, { "size", size },
+		const struct mr_fsopt opts[] = { { "mode", "1777" },
+						 { "size", size },
 						 { "nr_inodes", inodes } };
 
 		snprintf(size, sizeof(size), "%ju", (uintmax_t)m->size_bytes);

@@ -35,7 +35,8 @@ static int load_snippet(struct mr_child *c, struct mr_error *err)
 		const struct mr_lang *lang = spec->lang ? mr_lang_find(spec->lang) : NULL;
 		char *name;
 
-		mr_assert(asprintf(&name, "snippet%.*s", lang ? (int)strcspn(lang->extensions, " ") : 0,
+		mr_assert(asprintf(&name, "snippet%.*s",
+				   lang ? (int)strcspn(lang->extensions, " ") : 0,
 				   lang ? lang->extensions : "") >= 0);
 		c->snippet_name = name;
 		c->snippet_text = spec->snippet_code;
@@ -49,7 +50,8 @@ static int load_snippet(struct mr_child *c, struct mr_error *err)
 	c->snippet_name = slash ? slash + 1 : spec->snippet_path;
 	c->snippet_text = text;
 	if (!*c->snippet_name || strlen(c->snippet_name) > NAME_LEN_MAX)
-		return mr_err(err, MR_E_USAGE, EINVAL, "%s: no usable file name", spec->snippet_path);
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s: no usable file name",
+			      spec->snippet_path);
 	return 0;
 }
 
@@ -100,7 +102,8 @@ void mr_program_release(struct mr_child *c)
 	if (!c->snippet_name)
 		return;
 	/* The file's text and the copied words are ours; the arguments are the spec's. */
-	for (size_t i = 0; c->argv && c->argv[i] && (spec->argv.n == 0 || c->argv[i] != spec->argv.v[0]); i++)
+	for (size_t i = 0;
+	     c->argv && c->argv[i] && (spec->argv.n == 0 || c->argv[i] != spec->argv.v[0]); i++)
 		free(c->argv[i]);
 	free(c->argv);
 	if (spec->snippet_path)
@@ -123,8 +126,9 @@ static int exec_error(const char *name, int errnum, struct mr_error *err)
 	if (errnum == ENOENT || errnum == ENOTDIR)
 		return mr_err(err, MR_E_NOENT, errnum, "%s: not found in the sandbox", name);
 	return mr_err(err, MR_E_NOEXEC, errnum, "%s: cannot be executed: %m%s", name,
-		      errnum == ENOEXEC ? " (neither a program of this machine nor a \"#!\" script)" :
-		      errnum == EACCES	? " (no execute permission?)" : "");
+		      errnum == ENOEXEC ? " (neither a program of this machine nor a \"#!\" script)"
+		      : errnum == EACCES ? " (no execute permission?)"
+					 : "");
 }
 
 int mr_program_exec(char **argv, char **envp, struct mr_error *err)
@@ -140,8 +144,8 @@ int mr_program_exec(char **argv, char **envp, struct mr_error *err)
 		size_t len = strcspn(path, ":");
 		char full[4096];
 
-		if ((size_t)snprintf(full, sizeof(full), "%.*s%s%s", (int)len, path, len ? "/" : "./",
-				     argv[0]) < sizeof(full))
+		if ((size_t)snprintf(full, sizeof(full), "%.*s%s%s", (int)len, path,
+				     len ? "/" : "./", argv[0]) < sizeof(full))
 			execve(full, argv, envp);
 		if (errno == EACCES || errno == ENOEXEC || errno == EPERM)
 			denied = errno; /* keep looking, as shells do */

@@ -29,8 +29,7 @@ static const struct rlimit_row {
 	{ MR_FIELD_limits_pids_max, RLIMIT_NPROC, "RLIMIT_NPROC", true },
 };
 
-static int apply_row(const struct mr_spec *spec, const struct rlimit_row *row,
-		     struct mr_error *err)
+static int apply_row(const struct mr_spec *spec, const struct rlimit_row *row, struct mr_error *err)
 {
 	uint64_t value = mr_spec_get(spec, row->field);
 	rlim_t wanted = value == MR_UNLIMITED ? RLIM_INFINITY : (rlim_t)value;

@@ -41,34 +41,48 @@ static const struct skeleton_dir {
 	mode_t mode;
 } skeleton[] = {
 	{ ".menace", 0700 }, /* stands of mounts while building; removed before entering */
-	{ ".menace/pool", 0700 },
-	{ ".menace/lower", 0700 },
-	{ "etc", 0755 },
-	{ "dev", 0755 },
-	{ "proc", 0555 },
-	{ "tmp", 0755 },
-	{ "work", 0755 },
-	{ "run", 0755 },
-	{ "run/snippet", 0755 },
-	{ "run/mask", 0555 },
-	{ "var", 0755 },
+	{ ".menace/pool", 0700 }, { ".menace/lower", 0700 }, { "etc", 0755 },  { "dev", 0755 },
+	{ "proc", 0555 },	  { "tmp", 0755 },	     { "work", 0755 }, { "run", 0755 },
+	{ "run/snippet", 0755 },  { "run/mask", 0555 },	     { "var", 0755 },
 };
 
 /* Folders of --root DIR that are ours in any case. */
 static const char *const ours[] = { "dev", "proc", "sys", "tmp", "run", "work", "var" };
 
 /* What programs need of a host that keeps its system in /usr. */
-static const char *const system_entries[] = { "usr", "bin", "sbin", "lib", "lib32", "lib64",
-					      "libx32" };
+static const char *const system_entries[] = { "usr",   "bin",	"sbin",	 "lib",
+					      "lib32", "lib64", "libx32" };
 
 /* Of the host's /etc: no secrets, no users, no network.  A trailing '*' is a prefix. */
 static const char *const etc_entries[] = {
-	"alternatives", "ca-certificates", "ca-certificates.conf", "debian_version", "fonts",
-	"gai.conf",	"host.conf",	   "inputrc",		   "java-*",	     "ld-musl-*",
-	"ld.so.cache",	"ld.so.conf",	   "ld.so.conf.d",	   "locale.alias",   "localtime",
-	"lsb-release",	"magic",	   "magic.mime",	   "mime.types",     "os-release",
-	"perl",		"php*",		   "protocols",		   "python*",	     "rpc",
-	"services",	"terminfo",	   "timezone",
+	"alternatives",
+	"ca-certificates",
+	"ca-certificates.conf",
+	"debian_version",
+	"fonts",
+	"gai.conf",
+	"host.conf",
+	"inputrc",
+	"java-*",
+	"ld-musl-*",
+	"ld.so.cache",
+	"ld.so.conf",
+	"ld.so.conf.d",
+	"locale.alias",
+	"localtime",
+	"lsb-release",
+	"magic",
+	"magic.mime",
+	"mime.types",
+	"os-release",
+	"perl",
+	"php*",
+	"protocols",
+	"python*",
+	"rpc",
+	"services",
+	"terminfo",
+	"timezone",
 };
 
 static int note_own_dev(struct mr_child *c, int fd, struct mr_error *err)
@@ -91,7 +105,8 @@ static int make_dir(int dir_fd, const char *path, mode_t mode, struct mr_error *
 
 int mr_rootfs_begin(struct mr_child *c, struct mr_error *err)
 {
-	static const struct mr_fsopt opts[] = { { "mode", "0755" }, { "size", "64m" },
+	static const struct mr_fsopt opts[] = { { "mode", "0755" },
+						{ "size", "64m" },
 						{ "nr_inodes", "4096" } };
 	struct mount_attr private = { .propagation = MS_PRIVATE };
 	int r;
@@ -158,7 +173,8 @@ static int bind_entry(int from_fd, const char *name, int to_fd, bool is_dir, str
 
 	if (tree < 0)
 		return tree;
-	r = is_dir ? make_dir(to_fd, name, 0755, err) : write_new_file(to_fd, name, 0644, "", 0, err);
+	r = is_dir ? make_dir(to_fd, name, 0755, err)
+		   : write_new_file(to_fd, name, 0644, "", 0, err);
 	return r < 0 ? r : mr_mountfd_attach_at(tree, to_fd, name, err);
 }
 
@@ -315,8 +331,8 @@ static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_e
 	/* Often a link into /run: read through it, the sandbox has no such path. */
 	if (c->spec->net_mode == MR_NET_HOST)
 		n = mr_read_file_at(host_etc, "resolv.conf", text, sizeof(text));
-	return n >= 0 ? write_new_file(etc, "resolv.conf", 0644, text, (size_t)n, err) :
-			write_new_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
+	return n >= 0 ? write_new_file(etc, "resolv.conf", 0644, text, (size_t)n, err)
+		      : write_new_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
 }
 
 static int show_tls_roots(int host_etc, int etc, struct mr_error *err)
@@ -359,8 +375,8 @@ int mr_rootfs_etc(struct mr_child *c, struct mr_error *err)
 		const char *name = etc_entries[i];
 		size_t len = strcspn(name, "*");
 
-		r = name[len] ? show_etc_prefix(host_etc, etc, name, len, err) :
-				show_entry(host_etc, name, etc, true, err);
+		r = name[len] ? show_etc_prefix(host_etc, etc, name, len, err)
+			      : show_entry(host_etc, name, etc, true, err);
 	}
 	if (r == 0)
 		r = show_tls_roots(host_etc, etc, err);
@@ -392,7 +408,8 @@ static const struct dev_link {
 static int bind_dev_node(struct mr_child *c, int dev, const struct dev_node *node,
 			 struct mr_error *err)
 {
-	mr_auto_close int host_dev = openat(c->old_root_fd, "dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	mr_auto_close int host_dev =
+		openat(c->old_root_fd, "dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	mr_auto_close int tree = -1;
 	struct stat st;
 	int r;
@@ -434,10 +451,12 @@ static int fill_dev(struct mr_child *c, int dev, struct mr_error *err)
 
 int mr_rootfs_dev(struct mr_child *c, struct mr_error *err)
 {
-	static const struct mr_fsopt dev_opts[] = { { "mode", "0755" }, { "size", "64k" },
+	static const struct mr_fsopt dev_opts[] = { { "mode", "0755" },
+						    { "size", "64k" },
 						    { "nr_inodes", "64" } };
-	static const struct mr_fsopt pts_opts[] = { { "newinstance", NULL }, { "mode", "0620" },
-						    { "ptmxmode", "0666" }, { "max", "64" } };
+	static const struct mr_fsopt pts_opts[] = {
+		{ "newinstance", NULL }, { "mode", "0620" }, { "ptmxmode", "0666" }, { "max", "64" }
+	};
 	const uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	mr_auto_close int dev = mr_mountfd_new("tmpfs", dev_opts, N_ELEMENTS(dev_opts), attrs, err);
 	mr_auto_close int pts = -1;
@@ -459,9 +478,9 @@ int mr_rootfs_dev(struct mr_child *c, struct mr_error *err)
 
 /* Readable by everyone or by root, of no use to a program, about the host. */
 static const char *const proc_masks[] = {
-	"acpi",	       "asound",	"interrupts", "kallsyms",  "kcore",	 "key-users",
-	"keys",	       "kmsg",		"latency_stats", "modules", "sched_debug", "scsi",
-	"sysrq-trigger", "timer_list",	"timer_stats",
+	"acpi",	       "asound", "interrupts",	  "kallsyms",	   "kcore",
+	"key-users",   "keys",	 "kmsg",	  "latency_stats", "modules",
+	"sched_debug", "scsi",	 "sysrq-trigger", "timer_list",	   "timer_stats",
 };
 
 static int mask_proc(struct mr_child *c, int proc, const char *name, struct mr_error *err)
@@ -483,15 +502,16 @@ int mr_rootfs_proc(struct mr_child *c, struct mr_error *err)
 {
 	/* hidepid: our non-dumpable init, and whatever else it may not trace, is not there. */
 	static const struct mr_fsopt opts[] = { { "hidepid", "2" } };
-	mr_auto_close int proc = mr_mountfd_new("proc", opts, N_ELEMENTS(opts),
-						RO_ATTRS | MOUNT_ATTR_NOEXEC, err);
+	mr_auto_close int proc =
+		mr_mountfd_new("proc", opts, N_ELEMENTS(opts), RO_ATTRS | MOUNT_ATTR_NOEXEC, err);
 	int r;
 
 	if (proc == -EPERM && c->ids.userns)
-		return mr_err_wrap(err, proc,
-				   "the host's /proc is partly hidden (as inside a container), so a "
-				   "user namespace may not have a new one; run as root, or start the "
-				   "container with an unmasked /proc");
+		return mr_err_wrap(
+			err, proc,
+			"the host's /proc is partly hidden (as inside a container), so a "
+			"user namespace may not have a new one; run as root, or start the "
+			"container with an unmasked /proc");
 	if (proc < 0)
 		return proc;
 	r = mr_mountfd_attach_at(proc, c->root_fd, "proc", err);
@@ -503,15 +523,12 @@ int mr_rootfs_proc(struct mr_child *c, struct mr_error *err)
 }
 
 static const struct pool_dir {
-	const char *name;   /* in the pool */
+	const char *name; /* in the pool */
 	const char *target; /* in the root; NULL: attached by the workspace's overlay */
 	mode_t mode;
 } pool_dirs[] = {
-	{ "tmp", "tmp", 01777 },
-	{ "shm", "dev/shm", 01777 },
-	{ "work", "work", 0755 },
-	{ "upper", NULL, 0755 },
-	{ "ovl", NULL, 0755 },
+	{ "tmp", "tmp", 01777 }, { "shm", "dev/shm", 01777 }, { "work", "work", 0755 },
+	{ "upper", NULL, 0755 }, { "ovl", NULL, 0755 },
 };
 
 static int make_pool_dir(struct mr_child *c, const struct pool_dir *d, struct mr_error *err)
@@ -543,7 +560,8 @@ static int pool_size(const struct mr_spec *spec, uint64_t *ret, struct mr_error 
 			continue;
 		if (m->size_bytes >= size)
 			return mr_err(err, MR_E_USAGE, ERANGE,
-				      "tmpfs %s of %ju bytes leaves nothing of limits.disk_bytes=%ju",
+				      "tmpfs %s of %ju bytes leaves nothing of "
+				      "limits.disk_bytes=%ju",
 				      m->dest, (uintmax_t)m->size_bytes,
 				      (uintmax_t)spec->limits_disk_bytes);
 		size -= m->size_bytes;
@@ -556,7 +574,8 @@ int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
 {
 	const bool workspace = c->spec->sandbox_workspace[0];
 	char size[32], inodes[32];
-	const struct mr_fsopt opts[] = { { "mode", "0755" }, { "size", size },
+	const struct mr_fsopt opts[] = { { "mode", "0755" },
+					 { "size", size },
 					 { "nr_inodes", inodes } };
 	uint64_t bytes = 0;
 	int r = pool_size(c->spec, &bytes, err);
@@ -565,9 +584,9 @@ int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
 		return r;
 	snprintf(size, sizeof(size), "%ju", (uintmax_t)bytes);
 	snprintf(inodes, sizeof(inodes), "%ju",
-		 c->spec->limits_disk_inodes == MR_UNLIMITED ?
-			 (uintmax_t)0 :
-			 (uintmax_t)c->spec->limits_disk_inodes + N_ELEMENTS(pool_dirs) + 1);
+		 c->spec->limits_disk_inodes == MR_UNLIMITED
+			 ? (uintmax_t)0
+			 : (uintmax_t)c->spec->limits_disk_inodes + N_ELEMENTS(pool_dirs) + 1);
 	c->pool_fd = mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts), RW_ATTRS, err);
 	if (c->pool_fd < 0)
 		return c->pool_fd;
@@ -619,9 +638,10 @@ int mr_rootfs_enter(struct mr_child *c, struct mr_error *err)
 	if (fchdir(c->root_fd) < 0)
 		return mr_err(err, MR_E_SYS, errno, "enter the new root: %m");
 	if (mr_pivot_root(".", ".") < 0)
-		return mr_err(err, MR_E_SYS, errno,
-			      "pivot_root: %m%s", errno == EINVAL ?
-			      " (the host's root may be an initramfs: switch_root first)" : "");
+		return mr_err(err, MR_E_SYS, errno, "pivot_root: %m%s",
+			      errno == EINVAL
+				      ? " (the host's root may be an initramfs: switch_root first)"
+				      : "");
 	if (umount2(".", MNT_DETACH) < 0)
 		return mr_err(err, MR_E_SYS, errno, "unmount the host's root: %m");
 	if (chdir("/") < 0)

@@ -17,7 +17,7 @@
 struct mr_error;
 
 enum mr_seccomp_net {
-	MR_SECCOMP_NET_DENY,  /* connect, bind and sendto with an address go to the supervisor */
+	MR_SECCOMP_NET_DENY, /* connect, bind and sendto with an address go to the supervisor */
 	MR_SECCOMP_NET_ALLOW,
 };
 
@@ -40,7 +40,7 @@ extern const struct sock_fprog mr_seccomp_programs[MR_SECCOMP_LEVELS][2][2];
 /* The low 16 bits of a USER_NOTIF return, unused by the kernel, are what the call gets where
  * no listener can be had: an errno, or one of these. */
 enum {
-	MR_SECCOMP_ALONE_ALLOW = 0,	  /* NET, OPEN: only the record is lost */
+	MR_SECCOMP_ALONE_ALLOW = 0, /* NET, OPEN: only the record is lost */
 	MR_SECCOMP_ALONE_REFUSE = 0x0fff, /* EXEC: the policy cannot be enforced, loading fails */
 };
 
@@ -57,17 +57,17 @@ int mr_seccomp_load(const struct sock_fprog *prog, int *ret_listener, struct mr_
 
 /* What the supervisor does with a notification. */
 enum mr_seccomp_verdict {
-	MR_SECCOMP_DENY,     /* answer the row's errno and record a denial */
-	MR_SECCOMP_NET,	     /* look at the address: AF_INET(6) are denied, others continue */
-	MR_SECCOMP_OPEN,     /* log the path, continue */
-	MR_SECCOMP_EXEC,     /* level 4 and up: the first one continues, later ones are denied */
+	MR_SECCOMP_DENY, /* answer the row's errno and record a denial */
+	MR_SECCOMP_NET, /* look at the address: AF_INET(6) are denied, others continue */
+	MR_SECCOMP_OPEN, /* log the path, continue */
+	MR_SECCOMP_EXEC, /* level 4 and up: the first one continues, later ones are denied */
 };
 struct mr_seccomp_rule {
 	const char *syscall; /* "mount"; "?" when unknown */
 	enum mr_seccomp_verdict verdict;
-	int errnum;	     /* for DENY; for the others where the supervisor refuses */
-	const char *reason;  /* one line: why it is denied */
-	const char *set;     /* the set of syscalls.def it is in, e.g. "mount", "keyring" */
+	int errnum; /* for DENY; for the others where the supervisor refuses */
+	const char *reason; /* one line: why it is denied */
+	const char *set; /* the set of syscalls.def it is in, e.g. "mount", "keyring" */
 	unsigned int allowed_up_to; /* highest level that allows it; 0: none does */
 };
 /* Rule for a notified call; never NULL, nor is its reason. arch is seccomp_data.arch. */

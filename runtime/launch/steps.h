@@ -19,21 +19,21 @@ struct mr_child {
 	struct mr_ids ids;
 	struct mr_seccomp_policy policy;
 	const struct sock_fprog *filter;
-	int sync_fd;	 /* our end */
-	int go_fd;	 /* read end: the payload waits here */
-	int *trees;	 /* one a spec mount: detached mount made by the parent, or -1 */
+	int sync_fd; /* our end */
+	int go_fd; /* read end: the payload waits here */
+	int *trees; /* one a spec mount: detached mount made by the parent, or -1 */
 	int workspace_tree; /* likewise */
-	char **argv;	 /* what is executed; argv[0] is looked up in env's PATH when it has no '/' */
+	char **argv; /* what is executed; argv[0] is looked up in env's PATH when it has no '/' */
 	char **envp;
 	const char *snippet_name; /* file name under /run/snippet, or NULL */
 	const char *snippet_text;
 	size_t snippet_size;
 
 	int old_root_fd; /* the host's root, until the pivot */
-	int root_fd;	 /* our root's mount */
-	int pool_fd;	 /* file system of the writable places */
+	int root_fd; /* our root's mount */
+	int pool_fd; /* file system of the writable places */
 	int upper_fd, lower_fd; /* workspace; -1 without */
-	int pty_fd;	 /* master, -1 without a tty */
+	int pty_fd; /* master, -1 without a tty */
 	dev_t own_devs[4]; /* file systems in which mount points may be made */
 	unsigned int n_own_devs;
 	struct mr_sync_msg built;

@@ -44,7 +44,8 @@ int mr_sync_recv(int sock, struct mr_sync_msg *msg, int flags, int fds[8], int *
 		mr_close(got[used++]);
 	if (n != sizeof(*msg) || n_got != (size_t)__builtin_popcount(msg->fds))
 		return mr_err(err, MR_E_PROTO, EPROTO,
-			      "message of %zd bytes with %zu descriptors from the sandbox", n, n_got);
+			      "message of %zd bytes with %zu descriptors from the sandbox", n,
+			      n_got);
 	if (ret_pid)
 		*ret_pid = pid;
 	return 1;

@@ -39,10 +39,10 @@ enum mr_sync_type {
 
 struct mr_sync_msg {
 	uint32_t type; /* enum mr_sync_type */
-	uint32_t fds;  /* BUILT, READY: mask of enum mr_sync_fd of what is attached, in order */
+	uint32_t fds; /* BUILT, READY: mask of enum mr_sync_fd of what is attached, in order */
 	union {
-		struct mr_error error;	/* FAILED */
-		int32_t signal;		/* SIGNAL */
+		struct mr_error error; /* FAILED */
+		int32_t signal; /* SIGNAL */
 		struct {
 			int32_t wait_status; /* as wait(2) gives it */
 			struct rusage rusage; /* main process and all it and init waited for */
@@ -56,12 +56,12 @@ struct mr_sync_msg {
 };
 
 enum mr_sync_fd {
-	MR_SYNC_FD_ROOT = 1 << 0,     /* O_PATH of the sandbox's root */
-	MR_SYNC_FD_POOL = 1 << 1,     /* the file system of all writable places */
-	MR_SYNC_FD_UPPER = 1 << 2,    /* upper directory of the workspace */
-	MR_SYNC_FD_LOWER = 1 << 3,    /* the workspace as it was */
+	MR_SYNC_FD_ROOT = 1 << 0, /* O_PATH of the sandbox's root */
+	MR_SYNC_FD_POOL = 1 << 1, /* the file system of all writable places */
+	MR_SYNC_FD_UPPER = 1 << 2, /* upper directory of the workspace */
+	MR_SYNC_FD_LOWER = 1 << 3, /* the workspace as it was */
 	MR_SYNC_FD_LISTENER = 1 << 4, /* seccomp notifications */
-	MR_SYNC_FD_PTY = 1 << 5,      /* master of the payload's terminal */
+	MR_SYNC_FD_PTY = 1 << 5, /* master of the payload's terminal */
 };
 
 /* Send; fds in the order of the mask's bits. */

@@ -149,6 +149,7 @@ int mr_spec_add_mount_parts(struct mr_spec *spec, enum mr_mount_kind kind, const
 	mr_auto_free char *path = NULL;
 	int r;
 
+	mr_assert(source || dest);
 	if (source && source[0] == '\0')
 		return refuse(source, "the path is empty", err);
 	if (!dest && source && source[0] != '/')

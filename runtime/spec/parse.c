@@ -215,18 +215,13 @@ static int take_env_member(struct mr_spec *spec, const struct mr_json *json, str
 {
 	mr_auto_free char *assignment = NULL;
 	const char *value = NULL;
-	size_t size;
 	int r = mr_json_get_string(json, &value, err);
 
 	if (r < 0)
 		return r;
 	if (json->key[0] == '\0' || strchr(json->key, '='))
 		return mr_json_err(json, err, "not the name of a variable");
-	size = strlen(json->key) + strlen(value) + 2;
-	assignment = mr_str_alloc(size);
-	strcpy(assignment, json->key);
-	strcat(assignment, "=");
-	strcat(assignment, value);
+	assignment = mr_str_format("%s=%s", json->key, value);
 	r = mr_spec_add_env(spec, assignment, err);
 	return r < 0 ? mr_json_wrap(json, r, err) : 0;
 }

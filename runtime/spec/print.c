@@ -61,9 +61,7 @@ static void set_env(json_t *object, const char *name, json_t *value)
 		return;
 	}
 	encoded = mr_str_base64(name, strlen(name));
-	key = mr_str_alloc(strlen(encoded) + 2);
-	key[0] = '=';
-	strcpy(key + 1, encoded);
+	key = mr_str_format("=%s", encoded);
 	set(object, key, value);
 }
 

@@ -15,8 +15,8 @@
 
 #define MS 1000000ULL
 #define NEVER UINT64_MAX
-#define LOOK_MIN_NS MS	     /* never look more often than once a ms */
-#define IDLE_SHARE 100	     /* below 1/100 of one CPU is idle */
+#define LOOK_MIN_NS MS /* never look more often than once a ms */
+#define IDLE_SHARE 100 /* below 1/100 of one CPU is idle */
 
 static uint64_t after(uint64_t now, uint64_t ms)
 {
@@ -101,9 +101,15 @@ int mr_deadlines_start(struct mr_deadlines *d, struct mr_loop *loop,
 
 	if (fd < 0)
 		return fd;
-	*d = (struct mr_deadlines){ .opts = *opts, .loop = loop, .source.fd = -1, .start_ns = now,
-				    .active_ns = now, .seen_ns = now, .cpu_check_ns = NEVER,
-				    .idle_check_ns = NEVER, .poll_ns = NEVER };
+	*d = (struct mr_deadlines){ .opts = *opts,
+				    .loop = loop,
+				    .source.fd = -1,
+				    .start_ns = now,
+				    .active_ns = now,
+				    .seen_ns = now,
+				    .cpu_check_ns = NEVER,
+				    .idle_check_ns = NEVER,
+				    .poll_ns = NEVER };
 	d->wall_at_ns = after(now, opts->wall_ms);
 	if (opts->cpu_time_ms != UINT64_MAX)
 		d->cpu_check_ns = now + min(opts->cpu_time_ms * MS / opts->cpus, 1000 * MS);

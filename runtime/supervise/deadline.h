@@ -18,7 +18,7 @@ enum mr_deadline { MR_DEADLINE_WALL, MR_DEADLINE_CPU, MR_DEADLINE_IDLE, MR_DEADL
 
 struct mr_deadlines_opts {
 	uint64_t wall_ms, cpu_time_ms, idle_ms; /* MR_UNLIMITED: none */
-	uint64_t poll_ms;  /* call on_due(MR_DEADLINE_POLL) this often; 0: never */
+	uint64_t poll_ms; /* call on_due(MR_DEADLINE_POLL) this often; 0: never */
 	unsigned int cpus; /* CPUs the tree can keep busy at once */
 	/* CPU time used so far in us; negative when it cannot be told. */
 	int (*cpu_usage_us)(void *owner, uint64_t *ret);
@@ -32,7 +32,7 @@ struct mr_deadlines {
 	struct mr_source source;
 	uint64_t start_ns;
 	uint64_t wall_at_ns, cpu_check_ns, idle_check_ns, poll_ns; /* UINT64_MAX: never */
-	uint64_t active_ns;	 /* last sign of life */
+	uint64_t active_ns; /* last sign of life */
 	uint64_t seen_ns, seen_us; /* CPU time at the last look, for idleness */
 };
 

@@ -110,8 +110,10 @@ static void let_pass(struct mr_notify *notify)
 static void deny(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
 {
 	char allow[64];
-	struct mr_denial denial = { .layer = MR_DENIAL_SECCOMP, .what = rule->syscall,
-				    .errnum = rule->errnum, .rule = rule->set,
+	struct mr_denial denial = { .layer = MR_DENIAL_SECCOMP,
+				    .what = rule->syscall,
+				    .errnum = rule->errnum,
+				    .rule = rule->set,
 				    .reason = rule->reason };
 
 	if (rule->allowed_up_to >= 2) {
@@ -166,8 +168,10 @@ static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule
 	const __u64 *args = notify->req->data.args;
 	uint64_t at = is_sendto ? args[4] : args[1];
 	uint32_t len = (uint32_t)(is_sendto ? args[5] : args[2]);
-	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK, .what = rule->syscall,
-				    .rule = "net.mode=none", .allow = "--net host",
+	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK,
+				    .what = rule->syscall,
+				    .rule = "net.mode=none",
+				    .allow = "--net host",
 				    .reason = "safe mode: the sandbox has no network" };
 	unsigned char addr[128];
 	sa_family_t family;
@@ -262,7 +266,8 @@ static void forecast_write(const struct mr_notify *notify, int fd, const char *p
 		return;
 	if ((want & 2) && (fs.f_flag & ST_RDONLY) && !S_ISCHR(st.st_mode)) {
 		forecast_is(f, EROFS, "read-only mount",
-			    "only /work, /tmp, /dev/shm and what is mounted with --rw or --tmpfs can be "
+			    "only /work, /tmp, /dev/shm and what is mounted with --rw or --tmpfs "
+			    "can be "
 			    "written");
 		suggest(f, "--rw", path);
 	} else if (!may_access(notify, &st, want)) {
@@ -320,9 +325,12 @@ static struct open_args open_arguments(const struct mr_notify *notify, const cha
 	uint64_t flags = 0;
 
 	if (strcmp(syscall_name, "open") == 0)
-		a = (struct open_args){ .dir_fd = AT_FDCWD, .path = args[0], .flags = (int)args[1] };
+		a = (struct open_args){ .dir_fd = AT_FDCWD,
+					.path = args[0],
+					.flags = (int)args[1] };
 	else if (strcmp(syscall_name, "creat") == 0)
-		a = (struct open_args){ .dir_fd = AT_FDCWD, .path = args[0],
+		a = (struct open_args){ .dir_fd = AT_FDCWD,
+					.path = args[0],
 					.flags = O_CREAT | O_WRONLY | O_TRUNC };
 	else if (strcmp(syscall_name, "openat2") == 0 &&
 		 read_memory(notify, args[2], &flags, sizeof(flags)) == sizeof(flags))
@@ -335,7 +343,9 @@ static void watch_open(struct mr_notify *notify, const struct mr_seccomp_rule *r
 	struct open_args a = open_arguments(notify, rule->syscall);
 	struct forecast f = { 0 };
 	char path[PATH_READ_MAX];
-	struct mr_denial denial = { .layer = MR_DENIAL_MOUNT, .what = rule->syscall, .object = path };
+	struct mr_denial denial = { .layer = MR_DENIAL_MOUNT,
+				    .what = rule->syscall,
+				    .object = path };
 
 	let_pass(notify);
 	if (!read_string(notify, a.path, path, sizeof(path)) || (a.flags & O_PATH))
@@ -370,8 +380,11 @@ static bool is_our_code(const struct mr_notify *notify)
 static void judge_exec(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
 {
 	char path[PATH_READ_MAX] = "";
-	struct mr_denial denial = { .layer = MR_DENIAL_SECCOMP, .what = rule->syscall,
-				    .errnum = EPERM, .rule = rule->set, .reason = rule->reason,
+	struct mr_denial denial = { .layer = MR_DENIAL_SECCOMP,
+				    .what = rule->syscall,
+				    .errnum = EPERM,
+				    .rule = rule->set,
+				    .reason = rule->reason,
 				    .allow = "--level 3" };
 
 	if (!notify->started && is_our_code(notify)) {
@@ -379,8 +392,8 @@ static void judge_exec(struct mr_notify *notify, const struct mr_seccomp_rule *r
 		return;
 	}
 	notify->started = true;
-	if (read_string(notify, notify->req->data.args[strcmp(rule->syscall, "execveat") == 0], path,
-			sizeof(path)))
+	if (read_string(notify, notify->req->data.args[strcmp(rule->syscall, "execveat") == 0],
+			path, sizeof(path)))
 		denial.object = path;
 	record(notify, &denial);
 	answer(notify, EPERM);
@@ -438,23 +451,31 @@ int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener
 {
 	struct seccomp_notif_sizes sizes = { 0 };
 
-	*notify = (struct mr_notify){ .loop = loop, .source.fd = -1, .fd = listener_fd,
-				      .root_fd = root_fd, .policy = *policy, .uid = payload->uid,
-				      .gid = payload->gid, .payload_pid = payload->pid,
+	*notify = (struct mr_notify){ .loop = loop,
+				      .source.fd = -1,
+				      .fd = listener_fd,
+				      .root_fd = root_fd,
+				      .policy = *policy,
+				      .uid = payload->uid,
+				      .gid = payload->gid,
+				      .payload_pid = payload->pid,
 				      .denials = denials };
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
 		return mr_err(err, MR_E_KERNEL, errno, "seccomp notification sizes: %m");
-	notify->req_size = sizes.seccomp_notif > sizeof(*notify->req) ? sizes.seccomp_notif :
-									 sizeof(*notify->req);
-	notify->resp_size = sizes.seccomp_notif_resp > sizeof(*notify->resp) ?
-				    sizes.seccomp_notif_resp : sizeof(*notify->resp);
+	notify->req_size = sizes.seccomp_notif > sizeof(*notify->req) ? sizes.seccomp_notif
+								      : sizeof(*notify->req);
+	notify->resp_size = sizes.seccomp_notif_resp > sizeof(*notify->resp)
+				    ? sizes.seccomp_notif_resp
+				    : sizeof(*notify->resp);
 	notify->req = calloc(1, notify->req_size);
 	notify->resp = calloc(1, notify->resp_size);
 	mr_assert(notify->req && notify->resp);
 	/* From 6.6: hand over the CPU with the answer. An older kernel is slower, no more. */
-	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) < 0)
+	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) <
+	    0)
 		errno = 0;
-	return mr_loop_add(loop, &notify->source, listener_fd, EPOLLIN, on_notification, notify, err);
+	return mr_loop_add(loop, &notify->source, listener_fd, EPOLLIN, on_notification, notify,
+			   err);
 }
 
 void mr_notify_stop(struct mr_notify *notify)

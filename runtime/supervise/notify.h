@@ -23,9 +23,9 @@ struct seccomp_notif_resp;
 struct mr_notify {
 	struct mr_loop *loop;
 	struct mr_source source;
-	int fd;		/* the listener, owned */
-	int root_fd;	/* the sandbox's root, borrowed */
-	uid_t uid;	/* the payload's, outside */
+	int fd; /* the listener, owned */
+	int root_fd; /* the sandbox's root, borrowed */
+	uid_t uid; /* the payload's, outside */
 	gid_t gid;
 	struct mr_seccomp_policy policy;
 	struct mr_denials *denials;
@@ -46,8 +46,8 @@ struct mr_notify_payload {
 
 /* Serve listener_fd (owned from now on, also on failure). */
 int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener_fd, int root_fd,
-		    const struct mr_seccomp_policy *policy,
-		    const struct mr_notify_payload *payload, struct mr_denials *denials, struct mr_error *err);
+		    const struct mr_seccomp_policy *policy, const struct mr_notify_payload *payload,
+		    struct mr_denials *denials, struct mr_error *err);
 void mr_notify_stop(struct mr_notify *notify);
 
 /* The text of a socket address, "1.2.3.4:80" or "[::1]:80", for messages. */

@@ -15,8 +15,8 @@
 struct mr_error;
 
 struct mr_procs {
-	uint64_t cpu_us;      /* largest sum seen: the living and those waited for */
-	uint64_t rss_bytes;   /* now; shared pages count in each process */
+	uint64_t cpu_us; /* largest sum seen: the living and those waited for */
+	uint64_t rss_bytes; /* now; shared pages count in each process */
 	uint64_t rss_peak_bytes;
 	unsigned int n, n_peak; /* tasks, init not counted */
 };

@@ -31,8 +31,9 @@ int mr_sink_fd_open(int caller_fd, struct mr_sink_fd *ret, struct mr_error *err)
 
 	*ret = (struct mr_sink_fd){ .fd = -1 };
 	if (fstat(caller_fd, &st) < 0)
-		return errno == EBADF ? 0 : mr_err(err, MR_E_SYS, errno, "stat descriptor %d: %m",
-						   caller_fd);
+		return errno == EBADF
+			       ? 0
+			       : mr_err(err, MR_E_SYS, errno, "stat descriptor %d: %m", caller_fd);
 	if (S_ISDIR(st.st_mode))
 		return mr_err(err, MR_E_USAGE, EISDIR, "descriptor %d is a directory", caller_fd);
 	ret->fd = caller_fd;
@@ -119,7 +120,8 @@ static void wait_for_reader(struct mr_pump_out *pump)
 
 	if (!pump->ended && mr_loop_modify(pump->loop, &pump->in, 0, &err) < 0)
 		end_input(pump);
-	if (mr_loop_add(pump->loop, &pump->out, pump->sink.fd, EPOLLOUT, on_writable, pump, &err) < 0) {
+	if (mr_loop_add(pump->loop, &pump->out, pump->sink.fd, EPOLLOUT, on_writable, pump, &err) <
+	    0) {
 		pump->pending_at = pump->pending_end = 0;
 		if (!pump->ended)
 			end_input(pump);
@@ -158,8 +160,12 @@ int mr_pump_out_start(struct mr_pump_out *pump, struct mr_loop *loop, int in_fd,
 {
 	int r;
 
-	*pump = (struct mr_pump_out){ .loop = loop, .in.fd = -1, .out.fd = -1, .sink = sink,
-				      .on_progress = on_progress, .owner = owner };
+	*pump = (struct mr_pump_out){ .loop = loop,
+				      .in.fd = -1,
+				      .out.fd = -1,
+				      .sink = sink,
+				      .on_progress = on_progress,
+				      .owner = owner };
 	mr_capture_init(&pump->capture, head, tail);
 	pump->buf = malloc(MR_PUMP_BUF);
 	if (!pump->buf) {
@@ -262,7 +268,8 @@ static void feed_more(struct mr_pump_in *pump)
 	}
 	/* Without EPOLLOUT the loop still tells of a closed reader (EPOLLERR). */
 	if (mr_loop_modify(pump->loop, &pump->out, 0, &err) < 0 ||
-	    mr_loop_add(pump->loop, &pump->in, pump->in_fd, EPOLLIN, on_feed_readable, pump, &err) < 0)
+	    mr_loop_add(pump->loop, &pump->in, pump->in_fd, EPOLLIN, on_feed_readable, pump, &err) <
+		    0)
 		end_feed(pump);
 }
 
@@ -272,8 +279,13 @@ int mr_pump_in_start(struct mr_pump_in *pump, struct mr_loop *loop, int in_fd, b
 	struct stat st;
 	int r;
 
-	*pump = (struct mr_pump_in){ .loop = loop, .in.fd = -1, .out.fd = -1, .in_fd = in_fd,
-				     .own_in = own_in, .out_fd = out_fd, .tty = tty };
+	*pump = (struct mr_pump_in){ .loop = loop,
+				     .in.fd = -1,
+				     .out.fd = -1,
+				     .in_fd = in_fd,
+				     .own_in = own_in,
+				     .out_fd = out_fd,
+				     .tty = tty };
 	pump->buf = malloc(MR_PUMP_BUF);
 	if (!pump->buf || fstat(in_fd, &st) < 0)
 		return mr_err(err, MR_E_SYS, errno, "standard input: %m");

@@ -21,8 +21,8 @@ struct mr_error;
 
 /* A stream of the caller's that can be written without blocking. */
 struct mr_sink_fd {
-	int fd;	       /* -1: nothing is passed on */
-	bool own;      /* opened by us */
+	int fd; /* -1: nothing is passed on */
+	bool own; /* opened by us */
 	bool socket, pollable;
 };
 /* Open a non-blocking way to the caller's descriptor (a fresh description, so that its flags, which
@@ -32,13 +32,13 @@ void mr_sink_fd_close(struct mr_sink_fd *sink);
 
 struct mr_pump_out {
 	struct mr_loop *loop;
-	struct mr_source in;  /* from the payload */
+	struct mr_source in; /* from the payload */
 	struct mr_source out; /* to the caller, only while something waits */
 	struct mr_sink_fd sink;
 	struct mr_capture capture;
-	char *buf;	      /* what could not be passed on yet */
+	char *buf; /* what could not be passed on yet */
 	size_t pending_at, pending_end;
-	bool ended;	      /* end of file, or the reader is gone */
+	bool ended; /* end of file, or the reader is gone */
 	/* n bytes came; 0: the stream ended or what waited was passed on. May not stop the pump. */
 	void (*on_progress)(struct mr_pump_out *pump, size_t n);
 	void *owner;
@@ -57,13 +57,13 @@ void mr_pump_out_stop(struct mr_pump_out *pump);
 
 struct mr_pump_in {
 	struct mr_loop *loop;
-	struct mr_source in;  /* the caller's; not in the loop for a regular file */
+	struct mr_source in; /* the caller's; not in the loop for a regular file */
 	struct mr_source out; /* to the payload */
-	int in_fd;	      /* borrowed or owned, see own_in */
+	int in_fd; /* borrowed or owned, see own_in */
 	bool own_in, in_is_file;
-	int out_fd;	      /* write end, owned */
-	bool tty;	      /* out_fd is a terminal's master: end of file is typed (^D) */
-	int unread_in_pipe;   /* bytes the payload left in its pipe, once it is closed */
+	int out_fd; /* write end, owned */
+	bool tty; /* out_fd is a terminal's master: end of file is typed (^D) */
+	int unread_in_pipe; /* bytes the payload left in its pipe, once it is closed */
 	char *buf;
 	size_t at, end;
 	bool ended;

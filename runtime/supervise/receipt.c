@@ -66,7 +66,8 @@ static int read_id(const char *status, const char *key, uint32_t *ret, struct mr
 	unsigned int id[4];
 
 	if (!line || sscanf(line + strlen(key), "%u %u %u %u", &id[0], &id[1], &id[2], &id[3]) != 4)
-		return mr_err(err, MR_E_KERNEL, EINVAL, "no line %s in the payload's status", key + 1);
+		return mr_err(err, MR_E_KERNEL, EINVAL, "no line %s in the payload's status",
+			      key + 1);
 	if (id[0] != id[1] || id[0] != id[2] || id[0] != id[3])
 		return mr_err(err, MR_E_KERNEL, EPERM, "the payload's ids differ: %s %u %u %u %u",
 			      key + 1, id[0], id[1], id[2], id[3]);
@@ -109,15 +110,16 @@ static int check_namespaces(struct mr_receipt *r, const struct mr_receipt_input 
 		char path[64];
 		struct stat own, st;
 
-		snprintf(path, sizeof(path), "/proc/%d/ns/%s", in->launched->init_pid, mr_ns_name(i));
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", in->launched->init_pid,
+			 mr_ns_name(i));
 		if ((i == MR_NS_CGROUP || i == MR_NS_NET) && stat(path, &st) == 0)
 			r->ns_inode[i] = st.st_ino; /* joined or made after the start */
 		if (!(r->ns_made & (1U << i)) || !r->ns_inode[i])
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/ns/%s", mr_ns_name(i));
 		if (stat(path, &own) == 0 && own.st_ino == r->ns_inode[i])
-			return mr_err(err, MR_E_KERNEL, EPERM, "the payload is in our own %s namespace",
-				      mr_ns_name(i));
+			return mr_err(err, MR_E_KERNEL, EPERM,
+				      "the payload is in our own %s namespace", mr_ns_name(i));
 	}
 	if (in->spec->net_mode != MR_NET_HOST && !(r->ns_made & (1U << MR_NS_NET)))
 		return mr_err(err, MR_E_BUG, EINVAL, "no network namespace was made");
@@ -177,7 +179,8 @@ static int check_membership(const struct mr_receipt_input *in, struct mr_error *
 	return 0;
 }
 
-static int read_mounts(struct mr_receipt *r, const struct mr_receipt_input *in, struct mr_error *err)
+static int read_mounts(struct mr_receipt *r, const struct mr_receipt_input *in,
+		       struct mr_error *err)
 {
 	enum { MAX = 256 * 1024 };
 	mr_auto_free char *text = malloc(MAX);
@@ -255,7 +258,8 @@ int mr_receipt_complete(struct mr_receipt *r, const struct mr_receipt_input *in,
 	if (!in->has_listener && !mr_spec_tolerates(in->spec, "seccomp-listener"))
 		return mr_err(err, MR_E_KERNEL, EBUSY,
 			      "denied system calls cannot be recorded: another seccomp listener is "
-			      "above us (a container's?); --best-effort seccomp-listener does without");
+			      "above us (a container's?); --best-effort seccomp-listener does "
+			      "without");
 	r->complete = 1;
 	return 0;
 }

@@ -23,23 +23,23 @@ struct mr_error;
 #define MR_RECEIPT_MAX_DEGRADED 16
 
 struct mr_receipt {
-	uint64_t ns_made;	       /* mask of enum mr_ns */
+	uint64_t ns_made; /* mask of enum mr_ns */
 	uint64_t ns_inode[MR_NS_COUNT_]; /* 0: not known */
 	struct mr_caps_shown caps;
-	uint32_t uid, gid;	       /* as the host sees the payload */
+	uint32_t uid, gid; /* as the host sees the payload */
 	char cgroup_path[256];
 	enum mr_cgroup_mode cgroup_mode;
 	struct mr_cgroup_shown limits[8];
 	size_t n_limits;
-	int landlock_abi;	       /* 0: not in force */
+	int landlock_abi; /* 0: not in force */
 	char filter_hash[65];
-	unsigned int filter_length;    /* instructions */
-	int notified;		       /* denials are answered and recorded by us */
-	char mounts_hash[65];	       /* sha256 of the payload's mountinfo */
+	unsigned int filter_length; /* instructions */
+	int notified; /* denials are answered and recorded by us */
+	char mounts_hash[65]; /* sha256 of the payload's mountinfo */
 	unsigned int n_mounts;
-	char links[128];	       /* names of the network links, comma-separated */
+	char links[128]; /* names of the network links, comma-separated */
 	unsigned int n_routes;
-	int complete;		       /* everything above was read */
+	int complete; /* everything above was read */
 	struct {
 		const char *item; /* of best_effort.def */
 		char why[200];

@@ -29,8 +29,8 @@ static json_t *namespaces_json(const struct mr_receipt *r)
 		if (!(r->ns_made & (1U << i)))
 			continue;
 		json_object_set_new(proof, mr_ns_name(i),
-				    r->ns_inode[i] ? json_integer((json_int_t)r->ns_inode[i]) :
-						     json_null());
+				    r->ns_inode[i] ? json_integer((json_int_t)r->ns_inode[i])
+						   : json_null());
 	}
 	return json_pack("{s:s, s:o}", "state", state_of(r, "time-ns"), "inodes", proof);
 }
@@ -46,8 +46,8 @@ static json_t *cgroup_json(const struct mr_receipt *r)
 
 	for (size_t i = 0; i < r->n_limits; i++) {
 		json_object_set_new(limits, r->limits[i].key,
-				    json_pack("{s:o, s:s}", "value", amount(r->limits[i].value), "file",
-					      r->limits[i].file));
+				    json_pack("{s:o, s:s}", "value", amount(r->limits[i].value),
+					      "file", r->limits[i].file));
 	}
 	return json_pack("{s:s, s:s, s:s?, s:o}", "state", state_of(r, "cgroup"), "mode",
 			 mr_cgroup_mode_name(r->cgroup_mode), "path",
@@ -83,11 +83,11 @@ static json_t *landlock_json(const struct mr_receipt *r, const struct mr_spec *s
 
 static json_t *seccomp_json(const struct mr_receipt *r, const struct mr_spec *spec)
 {
-	return json_pack("{s:s, s:i, s:s?, s:i, s:s, s:b}", "state", state_of(r, "seccomp-listener"),
-			 "level", (int)spec->sandbox_level, "filter_sha256",
-			 r->filter_hash[0] ? r->filter_hash : NULL, "filter_instructions",
-			 (int)r->filter_length, "default_action", "errno(ENOSYS)", "denials_recorded",
-			 r->notified);
+	return json_pack("{s:s, s:i, s:s?, s:i, s:s, s:b}", "state",
+			 state_of(r, "seccomp-listener"), "level", (int)spec->sandbox_level,
+			 "filter_sha256", r->filter_hash[0] ? r->filter_hash : NULL,
+			 "filter_instructions", (int)r->filter_length, "default_action",
+			 "errno(ENOSYS)", "denials_recorded", r->notified);
 }
 
 static json_t *network_json(const struct mr_receipt *r, const struct mr_spec *spec)
@@ -95,8 +95,9 @@ static json_t *network_json(const struct mr_receipt *r, const struct mr_spec *sp
 	static const char *const words[] = { MR_WORDS_net };
 
 	return json_pack("{s:s, s:s, s:s, s:i}", "state",
-			 spec->net_mode == MR_NET_HOST ? "not_requested" :
-			 r->complete		       ? "enforced" : "unknown",
+			 spec->net_mode == MR_NET_HOST ? "not_requested"
+			 : r->complete		       ? "enforced"
+						       : "unknown",
 			 "mode", words[spec->net_mode], "links", r->links, "routes",
 			 (int)r->n_routes);
 }
@@ -113,9 +114,10 @@ static json_t *degraded_json(const struct mr_receipt *r)
 
 json_t *mr_receipt_to_json(const struct mr_receipt *r, const struct mr_spec *spec)
 {
-	json_t *mounts = json_pack("{s:s, s:s?, s:i}", "state", r->complete ? "enforced" : "unknown",
-				   "mountinfo_sha256", r->mounts_hash[0] ? r->mounts_hash : NULL,
-				   "count", (int)r->n_mounts);
+	json_t *mounts =
+		json_pack("{s:s, s:s?, s:i}", "state", r->complete ? "enforced" : "unknown",
+			  "mountinfo_sha256", r->mounts_hash[0] ? r->mounts_hash : NULL, "count",
+			  (int)r->n_mounts);
 
 	return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "verified_before_start",
 			 r->complete, "namespaces", namespaces_json(r), "cgroup", cgroup_json(r),

@@ -93,8 +93,8 @@ static uint64_t timeval_us(const struct timeval *tv)
 
 static json_t *span_us(uint64_t from_ns, uint64_t to_ns)
 {
-	return from_ns && to_ns >= from_ns ? json_integer((json_int_t)((to_ns - from_ns) / 1000)) :
-					     json_null();
+	return from_ns && to_ns >= from_ns ? json_integer((json_int_t)((to_ns - from_ns) / 1000))
+					   : json_null();
 }
 
 /* Three clocks: the group's, the kernel's sum over waited-for processes, and their difference. */
@@ -103,14 +103,17 @@ static json_t *cpu_json(const struct mr_run *run)
 	const struct mr_cgroup_stats *s = &run->stats;
 	uint64_t rusage = timeval_us(&run->rusage.ru_utime) + timeval_us(&run->rusage.ru_stime);
 	bool both = run->has_stats && s->cpu_usage_us != MR_STAT_UNKNOWN && run->has_rusage;
-	json_t *cpu = json_pack(
-		"{s:o, s:o, s:o, s:s?, s:o, s:o, s:o}", "usage_us", stat_of(run, s->cpu_usage_us),
-		"user_us", stat_of(run, s->cpu_user_us), "system_us", stat_of(run, s->cpu_system_us),
-		"source", run->has_stats && s->cpu_usage_us != MR_STAT_UNKNOWN ? "cpu.stat" : NULL,
-		"rusage_us", run->has_rusage ? json_integer((json_int_t)rusage) : json_null(),
-		"difference_us",
-		both ? json_integer((json_int_t)s->cpu_usage_us - (json_int_t)rusage) : json_null(),
-		"throttled_us", stat_of(run, s->cpu_throttled_us));
+	json_t *cpu =
+		json_pack("{s:o, s:o, s:o, s:s?, s:o, s:o, s:o}", "usage_us",
+			  stat_of(run, s->cpu_usage_us), "user_us", stat_of(run, s->cpu_user_us),
+			  "system_us", stat_of(run, s->cpu_system_us), "source",
+			  run->has_stats && s->cpu_usage_us != MR_STAT_UNKNOWN ? "cpu.stat" : NULL,
+			  "rusage_us",
+			  run->has_rusage ? json_integer((json_int_t)rusage) : json_null(),
+			  "difference_us",
+			  both ? json_integer((json_int_t)s->cpu_usage_us - (json_int_t)rusage)
+			       : json_null(),
+			  "throttled_us", stat_of(run, s->cpu_throttled_us));
 
 	if (!run->has_stats && run->procs.cpu_us) {
 		json_object_set_new(cpu, "usage_us", json_integer((json_int_t)run->procs.cpu_us));
@@ -123,11 +126,12 @@ static json_t *memory_json(const struct mr_run *run)
 {
 	const struct mr_cgroup_stats *s = &run->stats;
 	json_int_t rss = (json_int_t)run->rusage.ru_maxrss * 1024;
-	json_t *memory = json_pack(
-		"{s:o, s:s?, s:o, s:o}", "peak_bytes", stat_of(run, s->memory_peak_bytes), "source",
-		run->has_stats ? s->memory_peak_source : NULL, "largest_process_bytes",
-		run->has_rusage ? json_integer(rss) : json_null(), "limit_hits",
-		stat_of(run, s->memory_max_events));
+	json_t *memory =
+		json_pack("{s:o, s:s?, s:o, s:o}", "peak_bytes", stat_of(run, s->memory_peak_bytes),
+			  "source", run->has_stats ? s->memory_peak_source : NULL,
+			  "largest_process_bytes",
+			  run->has_rusage ? json_integer(rss) : json_null(), "limit_hits",
+			  stat_of(run, s->memory_max_events));
 
 	if (!run->has_stats && run->procs.rss_peak_bytes) {
 		json_object_set_new(memory, "peak_bytes",
@@ -170,8 +174,9 @@ static json_t *psi_json(const struct mr_run *run)
 {
 	const struct mr_cgroup_stats *s = &run->stats;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "cpu_some_us", stat_of(run, s->psi_cpu_some_us),
-			 "memory_some_us", stat_of(run, s->psi_memory_some_us), "memory_full_us",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "cpu_some_us",
+			 stat_of(run, s->psi_cpu_some_us), "memory_some_us",
+			 stat_of(run, s->psi_memory_some_us), "memory_full_us",
 			 stat_of(run, s->psi_memory_full_us), "io_some_us",
 			 stat_of(run, s->psi_io_some_us), "io_full_us",
 			 stat_of(run, s->psi_io_full_us));
@@ -181,15 +186,17 @@ static json_t *usage_json(const struct mr_run *run)
 {
 	const struct mr_cgroup_stats *s = &run->stats;
 
-	return json_pack(
-		"{s:o, s:o, s:o, s:{s:o, s:o, s:s}, s:{s:o, s:o, s:s}, s:o, s:o, s:{s:o, s:o}, s:o}",
-		"wall_us", span_us(run->go_ns, run->end_ns), "cpu", cpu_json(run), "memory",
-		memory_json(run), "page_faults", "minor", rusage_number(run, run->rusage.ru_minflt),
-		"major", rusage_number(run, run->rusage.ru_majflt), "source", "rusage",
-		"context_switches", "voluntary", rusage_number(run, run->rusage.ru_nvcsw),
-		"involuntary", rusage_number(run, run->rusage.ru_nivcsw), "source", "rusage", "io",
-		io_json(run), "disk", disk_json(run), "pids", "peak", stat_of(run, s->pids_peak),
-		"limit_hits", stat_of(run, s->pids_max_events), "pressure", psi_json(run));
+	return json_pack("{s:o, s:o, s:o, s:{s:o, s:o, s:s}, s:{s:o, s:o, s:s}, s:o, s:o, s:{s:o, "
+			 "s:o}, s:o}",
+			 "wall_us", span_us(run->go_ns, run->end_ns), "cpu", cpu_json(run),
+			 "memory", memory_json(run), "page_faults", "minor",
+			 rusage_number(run, run->rusage.ru_minflt), "major",
+			 rusage_number(run, run->rusage.ru_majflt), "source", "rusage",
+			 "context_switches", "voluntary", rusage_number(run, run->rusage.ru_nvcsw),
+			 "involuntary", rusage_number(run, run->rusage.ru_nivcsw), "source",
+			 "rusage", "io", io_json(run), "disk", disk_json(run), "pids", "peak",
+			 stat_of(run, s->pids_peak), "limit_hits", stat_of(run, s->pids_max_events),
+			 "pressure", psi_json(run));
 }
 
 static json_t *limits_json(const struct mr_run *run)
@@ -204,10 +211,10 @@ static json_t *limits_json(const struct mr_run *run)
 			continue;
 		value = mr_spec_get(run->spec, (enum mr_field_id)i);
 		json_object_set_new(limits, fields[i].name,
-				    value == MR_UNLIMITED ? json_string("unlimited") :
-				    fields[i].type == MR_FIELD_MILLI ?
-					    json_real((double)value / 1000) :
-					    json_integer((json_int_t)value));
+				    value == MR_UNLIMITED ? json_string("unlimited")
+				    : fields[i].type == MR_FIELD_MILLI
+					    ? json_real((double)value / 1000)
+					    : json_integer((json_int_t)value));
 	}
 	return limits;
 }
@@ -235,7 +242,8 @@ static json_t *oom_json(const struct mr_run *run)
 {
 	const char *level = run->has_stats ? mr_cgroup_oom_level(run->cgroup, &run->stats) : NULL;
 
-	return json_pack("{s:o, s:s?}", "kills", stat_of(run, run->stats.oom_kills), "level", level);
+	return json_pack("{s:o, s:s?}", "kills", stat_of(run, run->stats.oom_kills), "level",
+			 level);
 }
 
 static json_t *exit_json(const struct mr_run *run)
@@ -274,11 +282,12 @@ static json_t *workspace_json(const struct mr_run *run)
 
 	if (!run->spec->sandbox_workspace[0])
 		return json_null();
-	workspace = json_pack("{s:s, s:o, s:o, s:o}", "path", run->spec->sandbox_workspace, "changes",
-			      run->has_changes ? mr_changes_to_json(&run->changes) : json_null(),
-			      "kept", run->has_kept ? mr_keep_to_json(&run->kept) : json_null(),
-			      "error", run->changes_error.code ? error_json(&run->changes_error) :
-								 json_null());
+	workspace =
+		json_pack("{s:s, s:o, s:o, s:o}", "path", run->spec->sandbox_workspace, "changes",
+			  run->has_changes ? mr_changes_to_json(&run->changes) : json_null(),
+			  "kept", run->has_kept ? mr_keep_to_json(&run->kept) : json_null(),
+			  "error",
+			  run->changes_error.code ? error_json(&run->changes_error) : json_null());
 	return workspace;
 }
 
@@ -302,12 +311,12 @@ json_t *mr_run_result(struct mr_run *run)
 	mr_spec_hash(run->spec, spec_hash);
 	for (size_t i = 0; i < run->spec->unenforced.n; i++)
 		json_array_append_new(list, json_string(run->spec->unenforced.v[i]));
-	result = json_pack(
-		"{s:s, s:s, s:s, s:s?, s:s, s:o, s:s, s:o, s:o}", "schema", "menace.result/1", "version",
-		MENACE_VERSION, "run_id", run->id, "name", run->spec->name, "spec_sha256", spec_hash,
-		"started_at", time_json(run->start_real_ns), "reason",
-		mr_reason_name(run->verdict.reason), "exit", exit_json(run), "error",
-		run->facts.setup_failed ? error_json(&run->error) : json_null());
+	result = json_pack("{s:s, s:s, s:s, s:s?, s:s, s:o, s:s, s:o, s:o}", "schema",
+			   "menace.result/1", "version", MENACE_VERSION, "run_id", run->id, "name",
+			   run->spec->name, "spec_sha256", spec_hash, "started_at",
+			   time_json(run->start_real_ns), "reason",
+			   mr_reason_name(run->verdict.reason), "exit", exit_json(run), "error",
+			   run->facts.setup_failed ? error_json(&run->error) : json_null());
 	json_object_set_new(result, "usage", usage_json(run));
 	json_object_set_new(result, "limits", limits_json(run));
 	json_object_set_new(result, "limits_hit", limits_hit_json(run));

@@ -115,8 +115,10 @@ static int make_cgroup(struct mr_run *run, struct mr_error *err)
 	if (mr_cgroup_host_mode(host) == MR_CGROUP_NONE) {
 		if (!mr_spec_tolerates(run->spec, "cgroup"))
 			return mr_err(err, MR_E_KERNEL, EPERM,
-				      "no control group can be had: %s; --best-effort cgroup runs with "
-				      "rlimits and polling instead", mr_cgroup_host_why(host));
+				      "no control group can be had: %s; --best-effort cgroup runs "
+				      "with "
+				      "rlimits and polling instead",
+				      mr_cgroup_host_why(host));
 		mr_receipt_degrade(&run->receipt, "cgroup", "%s", mr_cgroup_host_why(host));
 		return 0;
 	}
@@ -142,7 +144,8 @@ static int open_stdin(struct mr_run *run, int *ret_child, int *ret_feed, int *re
 		return 0;
 	if (S_ISDIR(st.st_mode))
 		return mr_err(err, MR_E_USAGE, EISDIR,
-			      "standard input is a directory; it would be a way into the host's files");
+			      "standard input is a directory; it would be a way into the host's "
+			      "files");
 	*ret_source = path[0] ? mr_take_fd(file) : source;
 	if (run->spec->sandbox_tty)
 		return 0; /* fed through the terminal */
@@ -203,7 +206,8 @@ static int start_input(struct mr_run *run, int source, int feed, struct mr_error
 			mr_close(source);
 		return 0;
 	}
-	return mr_pump_in_start(&run->in, run->host->loop, source, own, feed, run->pty_fd >= 0, err);
+	return mr_pump_in_start(&run->in, run->host->loop, source, own, feed, run->pty_fd >= 0,
+				err);
 }
 
 static void on_sync(struct mr_source *source, uint32_t events);
@@ -231,8 +235,8 @@ static int watch(struct mr_run *run, struct mr_error *err)
 		r = mr_loop_add(loop, &run->init, run->launched.pidfd, EPOLLIN, on_init, run, err);
 	if (r < 0 || !run->cgroup)
 		return r;
-	r = mr_loop_add(loop, &run->empty, mr_cgroup_events_fd(run->cgroup), EPOLLPRI, on_empty, run,
-			err);
+	r = mr_loop_add(loop, &run->empty, mr_cgroup_events_fd(run->cgroup), EPOLLPRI, on_empty,
+			run, err);
 	oom_fd = mr_cgroup_oom_fd(run->cgroup, &oom_events);
 	/* v2 kills the whole group by itself (memory.oom.group) */
 	if (r == 0 && oom_fd >= 0 && oom_events == POLLIN)
@@ -243,8 +247,9 @@ static int watch(struct mr_run *run, struct mr_error *err)
 static int launch(struct mr_run *run, struct mr_error *err)
 {
 	int child[3] = { -1, -1, -1 }, feed = -1, source = -1, r;
-	struct mr_launch_opts opts = { .spec = run->spec, .cgroup = run->cgroup,
-				       .slot = run->opts.slot, .netns_fd = -1 };
+	struct mr_launch_opts opts = {
+		.spec = run->spec, .cgroup = run->cgroup, .slot = run->opts.slot, .netns_fd = -1
+	};
 
 	r = open_stdin(run, &child[0], &feed, &source, err);
 	if (r == 0 && !run->spec->sandbox_tty)
@@ -314,8 +319,10 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 static void on_sync(struct mr_source *source, uint32_t events)
 {
 	static const enum event event_of[] = {
-		[MR_SYNC_FAILED] = EV_FAILED, [MR_SYNC_BUILT] = EV_BUILT,
-		[MR_SYNC_READY] = EV_READY,   [MR_SYNC_EXITED] = EV_EXITED,
+		[MR_SYNC_FAILED] = EV_FAILED,
+		[MR_SYNC_BUILT] = EV_BUILT,
+		[MR_SYNC_READY] = EV_READY,
+		[MR_SYNC_EXITED] = EV_EXITED,
 	};
 	struct mr_run *run = source->owner;
 	struct mr_error err = MR_ERROR_INIT;
@@ -545,13 +552,15 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 	run->payload_pid = m->pid;
 	if (!in.has_listener)
 		mr_receipt_degrade(&run->receipt, "seccomp-listener",
-				   "another seccomp listener is above us: denials are not recorded");
+				   "another seccomp listener is above us: denials are not "
+				   "recorded");
 	r = mr_receipt_complete(&run->receipt, &in, err);
 	if (r == 0)
 		r = start_terminal(run, &m->fds[5], err);
 	if (r == 0 && in.has_listener)
-		r = mr_notify_start(&run->notify, run->host->loop, mr_take_fd(m->fds[4]), run->root_fd,
-				    &run->launched.policy, &payload, &run->denials, err);
+		r = mr_notify_start(&run->notify, run->host->loop, mr_take_fd(m->fds[4]),
+				    run->root_fd, &run->launched.policy, &payload, &run->denials,
+				    err);
 	if (r == 0)
 		r = start_deadlines(run, err);
 	run->go_ns = mr_now_ns();
@@ -675,10 +684,12 @@ static void enter_ending(struct mr_run *run)
 	if (run->cgroup && mr_cgroup_kill(run->cgroup, &err) < 0)
 		mr_log_warn("run %s: kill the control group: %s", run->id, err.msg);
 	/* Init's death ends the pid namespace: with a group it only makes sure, without it is the way. */
-	if (!run->init_gone && mr_pidfd_send_signal(run->launched.pidfd, SIGKILL) < 0 && errno != ESRCH)
+	if (!run->init_gone && mr_pidfd_send_signal(run->launched.pidfd, SIGKILL) < 0 &&
+	    errno != ESRCH)
 		mr_log_warn("run %s: kill the sandbox's init: %m", run->id);
 	mr_pump_in_stop(&run->in);
-	if (mr_timer_arm(run->drain.fd, run->end_ns + run->spec->limits_drain_ms * 1000000 + 1, &err) < 0)
+	if (mr_timer_arm(run->drain.fd, run->end_ns + run->spec->limits_drain_ms * 1000000 + 1,
+			 &err) < 0)
 		run->drain_over = true;
 	handle(run, EV_PROGRESS, NULL);
 }
@@ -738,7 +749,8 @@ void mr_run_interrupt(struct mr_run *run, int sig)
 	}
 	mr_run_forward(run, sig);
 	mr_run_forward(run, SIGCONT); /* a stopped tree cannot obey */
-	if (mr_timer_arm(run->drain.fd, mr_now_ns() + run->spec->limits_grace_ms * 1000000, &err) < 0)
+	if (mr_timer_arm(run->drain.fd, mr_now_ns() + run->spec->limits_grace_ms * 1000000, &err) <
+	    0)
 		kill_for(run, MR_KILL_USER);
 }
 

@@ -30,7 +30,7 @@ void mr_run_host_close(struct mr_run_host *host);
 
 struct mr_run_opts {
 	const struct mr_spec *spec; /* borrowed until the run is freed */
-	unsigned int slot;	    /* distinct among the runs of this process */
+	unsigned int slot; /* distinct among the runs of this process */
 	int stdin_fd, stdout_fd, stderr_fd; /* the caller's streams, borrowed; -1: none */
 	void (*on_done)(struct mr_run *run, void *owner);
 	void *owner;

@@ -59,7 +59,7 @@ struct mr_run {
 	struct mr_error error;
 	struct mr_receipt receipt;
 	struct mr_sync_msg built;
-	struct rusage rusage;	/* all processes waited for */
+	struct rusage rusage; /* all processes waited for */
 	bool has_rusage;
 	struct mr_cgroup_stats stats;
 	bool has_stats;

@@ -11,11 +11,12 @@
 #include <stdint.h>
 
 /* REASON(name): the closed set. */
-#define MR_REASONS(REASON)                                                                    \
-	REASON(exited) REASON(signaled) REASON(wall_timeout) REASON(cpu_limit)                \
-	REASON(idle_timeout) REASON(oom) REASON(pids_limit) REASON(output_limit)              \
-	REASON(disk_limit) REASON(seccomp) REASON(killed_by_user) REASON(injected)            \
-	REASON(setup_error) REASON(supervisor_lost)
+#define MR_REASONS(REASON)                                                                       \
+	REASON(exited)                                                                           \
+	REASON(signaled) REASON(wall_timeout) REASON(cpu_limit) REASON(idle_timeout) REASON(oom) \
+		REASON(pids_limit) REASON(output_limit) REASON(disk_limit) REASON(seccomp)       \
+			REASON(killed_by_user) REASON(injected) REASON(setup_error)              \
+				REASON(supervisor_lost)
 
 enum mr_reason {
 #define REASON(name) MR_REASON_##name,
@@ -31,7 +32,7 @@ enum mr_kill_cause {
 	MR_KILL_CPU,
 	MR_KILL_IDLE,
 	MR_KILL_OUTPUT,
-	MR_KILL_OOM,  /* the group's memory limit was hit: the rest of the tree goes too */
+	MR_KILL_OOM, /* the group's memory limit was hit: the rest of the tree goes too */
 	MR_KILL_USER, /* interrupt or termination asked for */
 	MR_KILL_PIDS, /* counted by polling, without a control group */
 };
@@ -40,19 +41,19 @@ struct mr_facts {
 	bool setup_failed;
 	int setup_exit_status; /* of the error's code */
 	enum mr_kill_cause kill;
-	int user_signal;       /* KILL_USER: which */
-	bool main_ended;       /* wait_status is the main process's */
+	int user_signal; /* KILL_USER: which */
+	bool main_ended; /* wait_status is the main process's */
 	int wait_status;
-	uint64_t oom_kills;    /* 0 also when unknown */
+	uint64_t oom_kills; /* 0 also when unknown */
 	uint64_t pids_max_events;
-	bool disk_full;	       /* no byte or no inode left at the end */
+	bool disk_full; /* no byte or no inode left at the end */
 };
 
 struct mr_verdict {
 	enum mr_reason reason;
 	int exit_status; /* of menace-run */
-	bool has_code;	 /* the main process exited with code */
+	bool has_code; /* the main process exited with code */
 	int code;
-	int signal;	 /* it was killed by this, or 0 */
+	int signal; /* it was killed by this, or 0 */
 };
 struct mr_verdict mr_verdict_reach(const struct mr_facts *facts);

@@ -205,6 +205,14 @@ static void base64_of_rfc4648(void **state)
 	assert_string_equal(binary, "//4A+w==");
 }
 
+static void formatted(void **state)
+{
+	mr_auto_free char *text = mr_str_format("%s=%d", "a", 5);
+
+	(void)state;
+	assert_string_equal(text, "a=5");
+}
+
 static void hex(void **state)
 {
 	char text[9];
@@ -227,6 +235,7 @@ int main(void)
 		cmocka_unit_test(hints),
 		cmocka_unit_test(utf8),
 		cmocka_unit_test(base64_of_rfc4648),
+		cmocka_unit_test(formatted),
 		cmocka_unit_test(hex),
 	};
 
