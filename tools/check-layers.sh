@@ -22,7 +22,6 @@ export owners='^seccomp\.h$	^tests/
 ^cmocka\.h$	^tests/'
 
 folders=$(sed -n 's/:.*//p' tools/layers.txt)
-# shellcheck disable=SC2016 # the program is awk's
 for folder in $folders tests; do
 	[ ! -d "$folder" ] || find "$folder" -name '*.[ch]'
 done | sort -u | xargs -r awk '

@@ -5,6 +5,7 @@
  *   gen-docs SECTION   one section in scdoc markup (options, fields, presets, variables,
  *                      best-effort, languages, exit-status, failure-modes)
  *   gen-docs man FILE  a manual page: FILE with each line @SECTION@ replaced by the section
+ *   gen-docs roff      copies scdoc's output without the paragraph breaks that mandoc warns of
  *   gen-docs schema    the JSON Schema of menace.spec/1
  *
  * Everything comes from the .def files that the program itself is built from, so
@@ -257,9 +258,9 @@ static void put_languages(void)
 			put(langs[i].aliases);
 			printf(")");
 		}
-		printf("\n\t");
+		printf("\n\textension ");
 		put(langs[i].extensions);
-		printf(": run by");
+		printf(", run by");
 		for (size_t k = 0; langs[i].argv[k]; k++) {
 			putchar(' ');
 			put_strong(langs[i].argv[k]);
@@ -358,6 +359,38 @@ static int put_man(const char *path)
 		}
 	}
 	return ferror(file) ? 1 : 0;
+}
+
+static bool is_heading(const char *line)
+{
+	return mr_str_starts_with(line, ".SH") || mr_str_starts_with(line, ".SS");
+}
+
+/* scdoc puts a paragraph break around every block; one after a heading or at a block's end
+ * says nothing. */
+static int filter_roff(void)
+{
+	mr_auto_free char *line = NULL;
+	bool pending = false;
+	bool after_heading = true;
+	size_t size = 0;
+
+	while (getline(&line, &size, stdin) > 0) {
+		if (strcmp(line, ".P\n") == 0 || strcmp(line, ".PP\n") == 0) {
+			pending = !after_heading;
+			continue;
+		}
+		if (mr_str_starts_with(line, ".RE")) {
+			fputs(line, stdout); /* the break belongs behind the block */
+			continue;
+		}
+		if (pending && !is_heading(line))
+			fputs(".P\n", stdout);
+		pending = false;
+		after_heading = is_heading(line);
+		fputs(line, stdout);
+	}
+	return ferror(stdin) ? 1 : 0;
 }
 
 static void set(json_t *object, const char *key, json_t *value)
@@ -515,7 +548,7 @@ static int put_schema(void)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: gen-docs SECTION | man FILE | schema; sections:");
+	fprintf(stderr, "usage: gen-docs SECTION | man FILE | roff | schema; sections:");
 	for (size_t i = 0; i < N_ELEMENTS(sections); i++)
 		fprintf(stderr, " %s", sections[i].name);
 	fprintf(stderr, "\n");
@@ -529,6 +562,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "man") == 0) {
 		r = put_man(argv[2]);
+	} else if (argc == 2 && strcmp(argv[1], "roff") == 0) {
+		r = filter_roff();
 	} else if (argc == 2 && strcmp(argv[1], "schema") == 0) {
 		r = put_schema();
 	} else {

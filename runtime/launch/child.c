@@ -64,14 +64,6 @@ static int wait_for_maps(struct mr_child *c, struct mr_error *err)
 	return r < 0 ? r : mr_idmap_become(c, err);
 }
 
-static int own_session(struct mr_child *c, struct mr_error *err)
-{
-	(void)c;
-	if (setsid() < 0)
-		return mr_err(err, MR_E_SYS, errno, "setsid: %m");
-	return 0;
-}
-
 static int more_namespaces(struct mr_child *c, struct mr_error *err)
 {
 	if (c->opts->netns_fd >= 0 && setns(c->opts->netns_fd, CLONE_NEWNET) < 0)
@@ -173,7 +165,6 @@ static const struct step {
 	  join_cgroups }, /* before anything is allocated; its descriptors go next */
 	{ "close_inherited", close_inherited }, /* no descriptor of another run or of the caller */
 	{ "maps", wait_for_maps }, /* nothing can be made before our ids exist */
-	{ "session", own_session }, /* no terminal of the caller's (CVE-2017-5226) */
 	{ "namespaces", more_namespaces }, /* after join_cgroups: the cgroup seen as "/" is ours */
 	{ "hostname", set_hostname },
 	{ "links", set_links },

@@ -157,6 +157,7 @@ int mr_spec_add_mount_parts(struct mr_spec *spec, enum mr_mount_kind kind, const
 	r = normalise_dest(dest ? dest : source, &path, err);
 	if (r < 0)
 		return r;
+	mr_assert(path);
 	if (kind != MR_MOUNT_HIDE &&
 	    (mr_str_is_under(path, "/proc") || mr_str_is_under(path, "/dev")))
 		return refuse(path, "/proc and /dev are the sandbox's own", err);

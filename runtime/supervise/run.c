@@ -126,90 +126,6 @@ static int make_cgroup(struct mr_run *run, struct mr_error *err)
 	return r < 0 ? mr_err_wrap(err, r, "control group") : 0;
 }
 
-/* The caller's input: a pipe may go as it is, nothing else of the caller's does. */
-static int open_stdin(struct mr_run *run, int *ret_child, int *ret_feed, int *ret_source,
-		      struct mr_error *err)
-{
-	const char *path = run->spec->sandbox_stdin_path;
-	mr_auto_close int file = -1;
-	int source = run->opts.stdin_fd, pair[2];
-	struct stat st;
-
-	if (path[0]) {
-		source = file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		if (source < 0)
-			return mr_err(err, MR_E_USAGE, errno, "standard input %s: %m", path);
-	}
-	if (source < 0 || fstat(source, &st) < 0)
-		return 0;
-	if (S_ISDIR(st.st_mode))
-		return mr_err(err, MR_E_USAGE, EISDIR,
-			      "standard input is a directory; it would be a way into the host's "
-			      "files");
-	*ret_source = path[0] ? mr_take_fd(file) : source;
-	if (run->spec->sandbox_tty)
-		return 0; /* fed through the terminal */
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
-	*ret_child = pair[0];
-	*ret_feed = pair[1];
-	if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
-	return 0;
-}
-
-static void on_progress(struct mr_pump_out *pump, size_t n);
-
-static int start_output(struct mr_run *run, struct mr_pump_out *pump, int from, int caller_fd,
-			struct mr_error *err)
-{
-	struct mr_sink_fd sink = { .fd = -1 };
-	int r = 0;
-
-	if (caller_fd >= 0 && run->spec->output_forward)
-		r = mr_sink_fd_open(caller_fd, &sink, err);
-	if (r == 0 && fcntl(from, F_SETFL, O_NONBLOCK) < 0)
-		r = mr_err(err, MR_E_SYS, errno, "output pipe: %m");
-	if (r < 0) {
-		mr_close(from);
-		return r;
-	}
-	return mr_pump_out_start(pump, run->host->loop, from, sink, run->spec->output_head_bytes,
-				 run->spec->output_tail_bytes, on_progress, run, err);
-}
-
-static int open_outputs(struct mr_run *run, int child[3], struct mr_error *err)
-{
-	struct mr_pump_out *pumps[] = { &run->out, &run->err };
-	const int callers[] = { run->opts.stdout_fd, run->opts.stderr_fd };
-
-	for (int i = 0; i < 2; i++) {
-		int pair[2], r;
-
-		if (pipe2(pair, O_CLOEXEC) < 0)
-			return mr_err(err, MR_E_SYS, errno, "pipe: %m");
-		child[i + 1] = pair[1];
-		r = start_output(run, pumps[i], pair[0], callers[i], err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int start_input(struct mr_run *run, int source, int feed, struct mr_error *err)
-{
-	const bool own = run->spec->sandbox_stdin_path[0];
-
-	if (source < 0 || feed < 0) {
-		mr_close(feed);
-		if (own)
-			mr_close(source);
-		return 0;
-	}
-	return mr_pump_in_start(&run->in, run->host->loop, source, own, feed, run->pty_fd >= 0,
-				err);
-}
-
 static void on_sync(struct mr_source *source, uint32_t events);
 static void on_init(struct mr_source *source, uint32_t events);
 static void on_empty(struct mr_source *source, uint32_t events);
@@ -251,9 +167,9 @@ static int launch(struct mr_run *run, struct mr_error *err)
 		.spec = run->spec, .cgroup = run->cgroup, .slot = run->opts.slot, .netns_fd = -1
 	};
 
-	r = open_stdin(run, &child[0], &feed, &source, err);
+	r = mr_streams_open_input(run, &child[0], &feed, &source, err);
 	if (r == 0 && !run->spec->sandbox_tty)
-		r = open_outputs(run, child, err);
+		r = mr_streams_open_outputs(run, child, err);
 	memcpy(opts.stdio, child, sizeof(child));
 	if (r == 0)
 		r = mr_launch_start(&opts, &run->launched, err);
@@ -268,7 +184,7 @@ static int launch(struct mr_run *run, struct mr_error *err)
 		run->in.in_fd = source; /* until the terminal is there */
 		return r;
 	}
-	return start_input(run, source, feed, err);
+	return mr_streams_start_input(run, source, feed, err);
 }
 
 static int start(struct mr_run *run, struct mr_error *err)
@@ -407,7 +323,7 @@ static void on_oom(struct mr_source *source, uint32_t events)
 	kill_for(run, MR_KILL_OOM);
 }
 
-static void on_progress(struct mr_pump_out *pump, size_t n)
+void mr_streams_progress(struct mr_pump_out *pump, size_t n)
 {
 	struct mr_run *run = pump->owner;
 
@@ -513,26 +429,6 @@ static enum mr_run_state when_built(struct mr_run *run, struct message *m)
 	return MR_RUN_SETTING_UP;
 }
 
-static int start_terminal(struct mr_run *run, int *pty, struct mr_error *err)
-{
-	int feed, r;
-
-	if (!run->spec->sandbox_tty)
-		return 0;
-	take(&run->pty_fd, pty);
-	mr_run_resize(run, run->opts.stdin_fd);
-	feed = fcntl(run->pty_fd, F_DUPFD_CLOEXEC, 3);
-	if (feed < 0)
-		return mr_err(err, MR_E_SYS, errno, "terminal: %m");
-	r = start_output(run, &run->out, fcntl(run->pty_fd, F_DUPFD_CLOEXEC, 3),
-			 run->opts.stdout_fd, err);
-	if (r < 0) {
-		mr_close(feed);
-		return r;
-	}
-	return start_input(run, run->in.in_fd, feed, err);
-}
-
 /* The payload is confined and waits: look, then let it go. */
 static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error *err)
 {
@@ -556,7 +452,7 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 				   "recorded");
 	r = mr_receipt_complete(&run->receipt, &in, err);
 	if (r == 0)
-		r = start_terminal(run, &m->fds[5], err);
+		r = mr_streams_start_terminal(run, &m->fds[5], err);
 	if (r == 0 && in.has_listener)
 		r = mr_notify_start(&run->notify, run->host->loop, mr_take_fd(m->fds[4]),
 				    run->root_fd, &run->launched.policy, &payload, &run->denials,

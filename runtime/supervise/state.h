@@ -76,3 +76,15 @@ struct mr_run {
 
 /* result.c: read what only lives until the group and the file systems go. */
 void mr_result_collect(struct mr_run *run);
+
+/* streams.c.  The payload's end of its input (-1: none), our end that feeds it, and where the bytes
+ * come from. */
+int mr_streams_open_input(struct mr_run *run, int *ret_child, int *ret_feed, int *ret_source,
+			  struct mr_error *err);
+/* Start both output pumps; child[1] and child[2] get the payload's ends. */
+int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *err);
+int mr_streams_start_input(struct mr_run *run, int source, int feed, struct mr_error *err);
+/* Take the payload's terminal, if it has one, and pump both ways. */
+int mr_streams_start_terminal(struct mr_run *run, int *pty, struct mr_error *err);
+/* run.c: called by the output pumps */
+void mr_streams_progress(struct mr_pump_out *pump, size_t n);

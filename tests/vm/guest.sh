@@ -106,6 +106,7 @@ main()
 	mount_all || { say "cannot mount the basic file systems"; power_off; }
 	delegate_controllers || { say "cannot delegate the cgroup controllers"; power_off; }
 	use_kernel_modules
+	echo 2 >/proc/sys/kernel/printk # out-of-memory kills are what the tests want
 	hostname menace-vm
 	ip link set lo up
 	say "up after $(cut -d' ' -f1 /proc/uptime) s, kernel $(uname -r)"

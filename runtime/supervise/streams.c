@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams of a run
+ *
+ * The payload never holds a descriptor of the caller.  Its standard streams are
+ * pipes of ours, or a terminal of its own, and the pumps carry the bytes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/supervise/state.h"
+
+/* The caller's input: a pipe may go as it is, nothing else of the caller's does. */
+int mr_streams_open_input(struct mr_run *run, int *ret_child, int *ret_feed, int *ret_source,
+			  struct mr_error *err)
+{
+	const char *path = run->spec->sandbox_stdin_path;
+	mr_auto_close int file = -1;
+	int source = run->opts.stdin_fd, pair[2];
+	struct stat st;
+
+	if (path[0]) {
+		source = file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (source < 0)
+			return mr_err(err, MR_E_USAGE, errno, "standard input %s: %m", path);
+	}
+	if (source < 0 || fstat(source, &st) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return mr_err(err, MR_E_USAGE, EISDIR,
+			      "standard input is a directory; it would be a way into the host's "
+			      "files");
+	*ret_source = path[0] ? mr_take_fd(file) : source;
+	if (run->spec->sandbox_tty)
+		return 0; /* fed through the terminal */
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+	*ret_child = pair[0];
+	*ret_feed = pair[1];
+	if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+	return 0;
+}
+
+static int start_output(struct mr_run *run, struct mr_pump_out *pump, int from, int caller_fd,
+			struct mr_error *err)
+{
+	struct mr_sink_fd sink = { .fd = -1 };
+	int r = 0;
+
+	if (caller_fd >= 0 && run->spec->output_forward)
+		r = mr_sink_fd_open(caller_fd, &sink, err);
+	if (r == 0 && fcntl(from, F_SETFL, O_NONBLOCK) < 0)
+		r = mr_err(err, MR_E_SYS, errno, "output pipe: %m");
+	if (r < 0) {
+		mr_close(from);
+		return r;
+	}
+	return mr_pump_out_start(pump, run->host->loop, from, sink, run->spec->output_head_bytes,
+				 run->spec->output_tail_bytes, mr_streams_progress, run, err);
+}
+
+int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *err)
+{
+	struct mr_pump_out *pumps[] = { &run->out, &run->err };
+	const int callers[] = { run->opts.stdout_fd, run->opts.stderr_fd };
+
+	for (int i = 0; i < 2; i++) {
+		int pair[2], r;
+
+		if (pipe2(pair, O_CLOEXEC) < 0)
+			return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		child[i + 1] = pair[1];
+		r = start_output(run, pumps[i], pair[0], callers[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int mr_streams_start_input(struct mr_run *run, int source, int feed, struct mr_error *err)
+{
+	const bool own = run->spec->sandbox_stdin_path[0];
+
+	if (source < 0 || feed < 0) {
+		mr_close(feed);
+		if (own)
+			mr_close(source);
+		return 0;
+	}
+	return mr_pump_in_start(&run->in, run->host->loop, source, own, feed, run->pty_fd >= 0,
+				err);
+}
+
+int mr_streams_start_terminal(struct mr_run *run, int *pty, struct mr_error *err)
+{
+	int feed, r;
+
+	if (!run->spec->sandbox_tty)
+		return 0;
+	run->pty_fd = mr_take_fd(*pty);
+	mr_run_resize(run, run->opts.stdin_fd);
+	feed = fcntl(run->pty_fd, F_DUPFD_CLOEXEC, 3);
+	if (feed < 0)
+		return mr_err(err, MR_E_SYS, errno, "terminal: %m");
+	r = start_output(run, &run->out, fcntl(run->pty_fd, F_DUPFD_CLOEXEC, 3),
+			 run->opts.stdout_fd, err);
+	if (r < 0) {
+		mr_close(feed);
+		return r;
+	}
+	return mr_streams_start_input(run, run->in.in_fd, feed, err);
+}
