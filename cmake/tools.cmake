@@ -6,3 +6,19 @@ target_link_libraries(menace-run PRIVATE mr_supervise mr_launch mr_spec mr_cgrou
 if(MENACE_STATIC)
   target_link_options(menace-run PRIVATE -static)
 endif()
+
+# Manual pages: the tables become OPTIONS, FIELDS and the like.
+add_executable(gen-docs tools/gen-docs.c tools/cli.c tools/options.c)
+target_link_libraries(gen-docs PRIVATE mr_spec mr_base)
+find_program(SCDOC scdoc REQUIRED)
+foreach(page menace-run.1 menace-spec.5)
+  set(out ${CMAKE_BINARY_DIR}/man/${page})
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
+    COMMAND gen-docs man ${CMAKE_SOURCE_DIR}/docs/man/${page}.scd > ${out}.scd
+    COMMAND ${SCDOC} < ${out}.scd > ${out}.raw
+    COMMAND gen-docs roff < ${out}.raw > ${out}
+    DEPENDS gen-docs ${CMAKE_SOURCE_DIR}/docs/man/${page}.scd)
+  list(APPEND pages ${out})
+endforeach()
+add_custom_target(man ALL DEPENDS ${pages})
