@@ -336,7 +336,8 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 		b->jobs = SLOTS_MAX;
 	b->input_is_file = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode);
 	signals = mr_session_signals(&err);
-	if (signals < 0 || mr_sink_fd_open(STDOUT_FILENO, &b->sink, &err) < 0 ||
+	if (signals < 0 || mr_run_host_keep_netns(host, b->jobs, &err) < 0 ||
+	    mr_sink_fd_open(STDOUT_FILENO, &b->sink, &err) < 0 ||
 	    mr_loop_add(host->loop, &b->signals, signals, EPOLLIN, on_signal, b, &err) < 0) {
 		free(b);
 		return mr_session_fail(&err);

@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,12 +136,20 @@ static enum mr_log_level log_level(int verbosity)
 				      : (enum mr_log_level)level;
 }
 
+/* Pages given back after a run would be faulted in again for the next one. */
+static void keep_heap(void)
+{
+	mallopt(M_TRIM_THRESHOLD, 64 * 1024 * 1024);
+	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
+}
+
 int main(int argc, char **argv)
 {
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_cli cli;
 	int status;
 
+	keep_heap();
 	mr_log_init("menace-run", MR_LOG_NOTICE, MR_LOG_TEXT);
 	if (fill_standard_fds(&err) < 0 || refuse_borrowed_rights(&err) < 0 ||
 	    mr_cli_parse(argc, argv, &cli, &err) < 0)

@@ -84,6 +84,21 @@ static void on_signal(struct mr_source *source, uint32_t events)
 	}
 }
 
+/* Never through a link, and never waiting for the reader of a fifo: either may be planted. */
+static int open_json_file(struct single *s, const char *path, struct mr_error *err)
+{
+	s->json_fd = open(path,
+			  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
+				  O_NOCTTY,
+			  0644);
+	s->json_own = true;
+	if (s->json_fd < 0 && errno == ENXIO)
+		return mr_err(err, MR_E_USAGE, errno, "--json %s: a fifo that nobody reads", path);
+	if (s->json_fd < 0 || fcntl(s->json_fd, F_SETFL, 0) < 0)
+		return mr_err(err, MR_E_USAGE, errno, "--json %s: %m", path);
+	return 0;
+}
+
 /* "-", "FD:N" or a file. Opened before the run, so that a bad target costs nothing. */
 static int open_json_target(struct single *s, const char *target, struct mr_error *err)
 {
@@ -105,17 +120,19 @@ static int open_json_target(struct single *s, const char *target, struct mr_erro
 		s->json_fd = (int)fd;
 		return 0;
 	}
-	s->json_fd = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
-			  0644);
-	s->json_own = true;
-	return s->json_fd < 0 ? mr_err(err, MR_E_USAGE, errno, "--json %s: %m", target) : 0;
+	return open_json_file(s, target, err);
 }
 
 static int write_result(struct single *s, const json_t *result)
 {
 	mr_auto_free char *text = json_dumps(result, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-	int r = text ? mr_write_full(s->json_fd, text, strlen(text)) : -ENOMEM;
+	int r = text ? 0 : -ENOMEM;
 
+	/* In a folder that the payload may write it could have put something there. EINVAL: no file */
+	if (r == 0 && s->json_own && ftruncate(s->json_fd, 0) < 0 && errno != EINVAL)
+		r = -errno;
+	if (r == 0)
+		r = mr_write_full(s->json_fd, text, strlen(text));
 	if (r == 0)
 		r = mr_write_full(s->json_fd, "\n", 1);
 	if (s->json_own && close(s->json_fd) < 0 && r == 0)

@@ -176,9 +176,9 @@ static const struct step {
 	{ "proc", mr_rootfs_proc },
 	{ "pool", mr_rootfs_pool },
 	{ "workspace", mr_mounts_workspace },
+	{ "snippet", mr_rootfs_snippet }, /* while no place of the caller's can stand in for ours */
 	{ "mounts", mr_mounts_spec }, /* over ours: the caller has the last word ... */
 	{ "hide", mr_mounts_hide }, /* ... and hiding the very last */
-	{ "snippet", mr_rootfs_snippet },
 	{ "enter", mr_rootfs_enter }, /* the host's tree is gone from here on */
 	{ "no_new_privs", no_new_privs },
 	{ "ids", become_payload },

@@ -47,7 +47,7 @@ static const struct skeleton_dir {
 };
 
 /* Folders of --root DIR that are ours in any case. */
-static const char *const ours[] = { "dev", "proc", "sys", "tmp", "run", "work", "var" };
+static const char *const ours[] = { ".menace", "dev", "proc", "sys", "tmp", "run", "work", "var" };
 
 /* What programs need of a host that keeps its system in /usr. */
 static const char *const system_entries[] = { "usr",   "bin",	"sbin",	 "lib",
@@ -166,11 +166,21 @@ static int copy_small_file(int from_fd, const char *name, int to_fd, struct mr_e
 	return write_new_file(to_fd, name, 0644, buf, (size_t)n, err);
 }
 
+/* from_fd may belong to an attacker who puts a link in the entry's place after the look at it
+ * (CVE-2021-30465): what is mounted is the very object that was opened. */
 static int bind_entry(int from_fd, const char *name, int to_fd, bool is_dir, struct mr_error *err)
 {
-	mr_auto_close int tree = mr_mountfd_clone(from_fd, name, RO_ATTRS, err);
+	mr_auto_close int place = openat(from_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	mr_auto_close int tree = -1;
+	struct stat st;
 	int r;
 
+	if (place < 0 || fstat(place, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "open %s: %m", name);
+	if (is_dir ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+		return mr_err(err, MR_E_BUSY, EAGAIN, "%s was replaced while it was being mounted",
+			      name);
+	tree = mr_mountfd_clone(place, "", RO_ATTRS, err);
 	if (tree < 0)
 		return tree;
 	r = is_dir ? make_dir(to_fd, name, 0755, err)
@@ -214,15 +224,13 @@ static bool is_ours(const char *name)
  * to lead our mounts elsewhere (CVE-2026-41579), or a mistake; both are refused. */
 static int show_root_entry(struct mr_child *c, int dir_fd, const char *name, struct mr_error *err)
 {
+	const bool is_etc = strcmp(name, "etc") == 0;
 	struct stat st;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
-	if (!is_ours(name)) {
-		if (strcmp(name, "etc") == 0 && unlinkat(c->root_fd, "etc", AT_REMOVEDIR) < 0)
-			return mr_err(err, MR_E_SYS, errno, "replace /etc: %m");
+	if (!is_ours(name) && !is_etc)
 		return show_entry(dir_fd, name, c->root_fd, false, err);
-	}
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return mr_err(err, MR_E_SYS, errno, "root %s: stat %s: %m", c->spec->sandbox_root,
 			      name);
@@ -230,7 +238,11 @@ static int show_root_entry(struct mr_child *c, int dir_fd, const char *name, str
 		return mr_err(err, MR_E_USAGE, ELOOP,
 			      "root %s: %s is a symbolic link; it must be a folder or absent",
 			      c->spec->sandbox_root, name);
-	return 0;
+	if (!is_etc)
+		return 0;
+	if (unlinkat(c->root_fd, "etc", AT_REMOVEDIR) < 0)
+		return mr_err(err, MR_E_SYS, errno, "replace /etc: %m");
+	return show_entry(dir_fd, name, c->root_fd, false, err);
 }
 
 static int show_root_dir(struct mr_child *c, struct mr_error *err)
@@ -250,8 +262,7 @@ static int show_root_dir(struct mr_child *c, struct mr_error *err)
 		mr_close(fd);
 		return r;
 	}
-	errno = 0;
-	while (r == 0 && (entry = readdir(dir)))
+	while (r == 0 && (errno = 0, entry = readdir(dir)))
 		r = show_root_entry(c, dirfd(dir), entry->d_name, err);
 	if (r == 0 && errno)
 		r = mr_err(err, MR_E_SYS, errno, "list root %s: %m", c->spec->sandbox_root);

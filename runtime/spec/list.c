@@ -143,6 +143,19 @@ static int normalise_dest(const char *dest, char **ret, struct mr_error *err)
 	return 0;
 }
 
+/* A folder of the caller's in place of these would give its own content as a mask, or be written
+ * to. */
+static bool is_own_place(const char *path)
+{
+	static const char *const own[] = { "/.menace", "/run/mask", "/run/mask-file",
+					   "/run/snippet" };
+
+	for (size_t i = 0; i < N_ELEMENTS(own); i++)
+		if (mr_str_is_under(path, own[i]))
+			return true;
+	return strcmp(path, "/run") == 0;
+}
+
 int mr_spec_add_mount_parts(struct mr_spec *spec, enum mr_mount_kind kind, const char *source,
 			    const char *dest, uint64_t size_bytes, struct mr_error *err)
 {
@@ -161,6 +174,11 @@ int mr_spec_add_mount_parts(struct mr_spec *spec, enum mr_mount_kind kind, const
 	if (kind != MR_MOUNT_HIDE &&
 	    (mr_str_is_under(path, "/proc") || mr_str_is_under(path, "/dev")))
 		return refuse(path, "/proc and /dev are the sandbox's own", err);
+	if (kind != MR_MOUNT_HIDE && is_own_place(path))
+		return refuse(path,
+			      "the sandbox keeps the snippet and what hides files there; mount "
+			      "elsewhere or, in /run, below another name",
+			      err);
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		if (strcmp(spec->mounts[i].dest, path) == 0)
 			return refuse(path, "this place inside is already taken by another mount",

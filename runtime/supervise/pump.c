@@ -136,7 +136,7 @@ static void on_readable(struct mr_source *source, uint32_t events)
 	(void)events;
 	if (pump->pending_end)
 		return; /* EPOLLHUP comes even when nothing is asked for */
-	n = read(pump->in.fd, pump->buf, MR_PUMP_BUF);
+	n = read(pump->in.fd, pump->buf, pump->left < MR_PUMP_BUF ? pump->left : MR_PUMP_BUF);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n <= 0) { /* EIO: the last holder of a terminal is gone */
@@ -145,6 +145,10 @@ static void on_readable(struct mr_source *source, uint32_t events)
 		return;
 	}
 	mr_capture_add(&pump->capture, pump->buf, (size_t)n);
+	if (pump->left != SIZE_MAX)
+		pump->left -= (size_t)n;
+	if (pump->left == 0)
+		end_input(pump);
 	if (pump->sink.fd >= 0) {
 		pump->pending_end = (size_t)n;
 		if (!flush(pump))
@@ -164,6 +168,7 @@ int mr_pump_out_start(struct mr_pump_out *pump, struct mr_loop *loop, int in_fd,
 				      .in.fd = -1,
 				      .out.fd = -1,
 				      .sink = sink,
+				      .left = SIZE_MAX,
 				      .on_progress = on_progress,
 				      .owner = owner };
 	mr_capture_init(&pump->capture, head, tail);
@@ -185,15 +190,22 @@ bool mr_pump_out_done(const struct mr_pump_out *pump)
 
 void mr_pump_out_cut(struct mr_pump_out *pump)
 {
-	if (pump->buf && !pump->ended)
+	int waiting = 0;
+
+	if (!pump->buf || pump->ended)
+		return;
+	if (ioctl(pump->in.fd, FIONREAD, &waiting) < 0 || waiting <= 0)
 		end_input(pump);
+	else
+		pump->left = (size_t)waiting;
 }
 
 void mr_pump_out_stop(struct mr_pump_out *pump)
 {
 	if (!pump->buf)
 		return;
-	mr_pump_out_cut(pump);
+	if (!pump->ended)
+		end_input(pump);
 	mr_loop_remove(pump->loop, &pump->out);
 	mr_sink_fd_close(&pump->sink);
 	free(pump->buf);

@@ -38,6 +38,7 @@ struct mr_pump_out {
 	struct mr_capture capture;
 	char *buf; /* what could not be passed on yet */
 	size_t pending_at, pending_end;
+	size_t left; /* bytes to read until the cut; SIZE_MAX: no cut */
 	bool ended; /* end of file, or the reader is gone */
 	/* n bytes came; 0: the stream ended or what waited was passed on. May not stop the pump. */
 	void (*on_progress)(struct mr_pump_out *pump, size_t n);
@@ -51,7 +52,8 @@ int mr_pump_out_start(struct mr_pump_out *pump, struct mr_loop *loop, int in_fd,
 		      struct mr_error *err);
 /* Everything the payload wrote has been read (or its reader is gone) and passed on. */
 bool mr_pump_out_done(const struct mr_pump_out *pump);
-/* Read no more; what waits is still passed on. */
+/* Read no more than what is in the pipe by now: whoever still holds its other end is not waited
+ * for, but what the payload wrote is still kept and passed on. */
 void mr_pump_out_cut(struct mr_pump_out *pump);
 void mr_pump_out_stop(struct mr_pump_out *pump);
 

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "netns/pool.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/log.h"
@@ -33,6 +34,8 @@
 
 #define POLL_MS 20 /* between looks at a tree without a control group */
 #define CPU_PERIOD_US 100000
+#define OOM_LOOK_NS 1000000ULL /* from an OOM event to the first look; each next, twice as long */
+#define OOM_LOOKS 10
 
 enum event { EV_BUILT, EV_READY, EV_FAILED, EV_EXITED, EV_LOST, EV_KILL, EV_PROGRESS, EV_COUNT_ };
 
@@ -66,8 +69,14 @@ int mr_run_host_open(struct mr_run_host *host, struct mr_error *err)
 	return r < 0 ? r : 0;
 }
 
+int mr_run_host_keep_netns(struct mr_run_host *host, unsigned int max, struct mr_error *err)
+{
+	return geteuid() == 0 ? mr_netns_pool_new(max, &host->netns, err) : 0;
+}
+
 void mr_run_host_close(struct mr_run_host *host)
 {
+	host->netns = mr_netns_pool_free(host->netns);
 	host->lease_dir = mr_close(host->lease_dir);
 	host->cgroups = mr_cgroup_host_free(host->cgroups);
 	host->loop = mr_loop_free(host->loop);
@@ -160,6 +169,18 @@ static int watch(struct mr_run *run, struct mr_error *err)
 	return r;
 }
 
+/* A pooled namespace only where the payload can do nothing to it: no link, no capability over it. */
+static int take_netns(struct mr_run *run, struct mr_error *err)
+{
+	struct mr_ids ids;
+	int r = mr_launch_ids(run->spec, run->opts.slot, &ids, err);
+
+	if (r < 0 || !run->host->netns || ids.userns || run->spec->net_mode != MR_NET_NONE)
+		return r;
+	run->netns_fd = mr_netns_pool_take(run->host->netns, err);
+	return run->netns_fd < 0 ? run->netns_fd : 0;
+}
+
 static int launch(struct mr_run *run, struct mr_error *err)
 {
 	int child[3] = { -1, -1, -1 }, feed = -1, source = -1, r;
@@ -171,6 +192,9 @@ static int launch(struct mr_run *run, struct mr_error *err)
 	if (r == 0 && !run->spec->sandbox_tty)
 		r = mr_streams_open_outputs(run, child, err);
 	memcpy(opts.stdio, child, sizeof(child));
+	if (r == 0)
+		r = take_netns(run, err);
+	opts.netns_fd = run->netns_fd;
 	if (r == 0)
 		r = mr_launch_start(&opts, &run->launched, err);
 	for (int i = 0; i < 3; i++)
@@ -214,7 +238,8 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 	run->opts = *opts;
 	run->spec = opts->spec;
 	run->lease_fd = run->root_fd = run->pool_fd = run->upper_fd = run->lower_fd = -1;
-	run->pty_fd = run->sync.fd = run->init.fd = run->empty.fd = run->oom.fd = -1;
+	run->netns_fd = run->pty_fd = run->sync.fd = run->init.fd = run->empty.fd = run->oom.fd =
+		-1;
 	run->drain.fd = run->deadlines.source.fd = -1;
 	run->launched = (struct mr_launched){ .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
 	run->in.in_fd = -1;
@@ -314,13 +339,30 @@ static void kill_for(struct mr_run *run, enum mr_kill_cause cause)
 	handle(run, EV_KILL, NULL);
 }
 
+/* v1 tells before the kernel has chosen whom to kill, and also when a limit above ours is hit:
+ * only its count says that it was one of ours. */
+static void look_for_oom(struct mr_run *run)
+{
+	struct mr_cgroup_stats stats;
+	struct mr_error err;
+
+	if (mr_cgroup_stats(run->cgroup, &stats, &err) < 0 || stats.oom_kills > 0)
+		kill_for(run, MR_KILL_OOM);
+	else if (!run->interrupts && run->oom_looks < OOM_LOOKS &&
+		 mr_timer_arm(run->drain.fd, mr_now_ns() + (OOM_LOOK_NS << run->oom_looks++),
+			      &err) < 0)
+		kill_for(run, MR_KILL_OOM);
+}
+
 static void on_oom(struct mr_source *source, uint32_t events)
 {
 	struct mr_run *run = source->owner;
 
 	(void)events;
 	mr_timer_ack(source->fd); /* an eventfd is read the same way */
-	kill_for(run, MR_KILL_OOM);
+	run->oom_looks = 0;
+	if (run->state < MR_RUN_ENDING)
+		look_for_oom(run);
 }
 
 void mr_streams_progress(struct mr_pump_out *pump, size_t n)
@@ -336,19 +378,37 @@ void mr_streams_progress(struct mr_pump_out *pump, size_t n)
 		handle(run, EV_PROGRESS, NULL);
 }
 
+static uint64_t drain_ns(const struct mr_run *run)
+{
+	return run->spec->limits_drain_ms * 1000000 + 1; /* 0 would disarm */
+}
+
+static void end_streams(struct mr_run *run)
+{
+	struct mr_pump_out *pumps[] = { &run->out, &run->err };
+
+	for (int i = 0; i < 2; i++) {
+		if (run->give_up)
+			mr_pump_out_stop(pumps[i]);
+		else
+			mr_pump_out_cut(pumps[i]);
+	}
+}
+
 static void on_drain(struct mr_source *source, uint32_t events)
 {
 	struct mr_run *run = source->owner;
 
 	(void)events;
 	mr_timer_ack(source->fd);
-	if (run->state < MR_RUN_ENDING) { /* the grace time is over */
-		kill_for(run, MR_KILL_USER);
+	if (run->state < MR_RUN_ENDING) {
+		if (run->interrupts) /* the grace time is over */
+			kill_for(run, MR_KILL_USER);
+		else
+			look_for_oom(run);
 		return;
 	}
-	run->drain_over = true;
-	mr_pump_out_cut(&run->out);
-	mr_pump_out_cut(&run->err);
+	end_streams(run);
 	handle(run, EV_PROGRESS, NULL);
 }
 
@@ -584,9 +644,8 @@ static void enter_ending(struct mr_run *run)
 	    errno != ESRCH)
 		mr_log_warn("run %s: kill the sandbox's init: %m", run->id);
 	mr_pump_in_stop(&run->in);
-	if (mr_timer_arm(run->drain.fd, run->end_ns + run->spec->limits_drain_ms * 1000000 + 1,
-			 &err) < 0)
-		run->drain_over = true;
+	if (mr_timer_arm(run->drain.fd, run->end_ns + drain_ns(run), &err) < 0)
+		end_streams(run);
 	handle(run, EV_PROGRESS, NULL);
 }
 
@@ -637,6 +696,12 @@ void mr_run_interrupt(struct mr_run *run, int sig)
 {
 	struct mr_error err;
 
+	if (run->state == MR_RUN_ENDING) { /* the caller's reader may be what holds us */
+		run->give_up = true;
+		if (mr_timer_arm(run->drain.fd, mr_now_ns() + drain_ns(run), &err) < 0)
+			mr_log_warn("run %s: %s", run->id, err.msg);
+		return;
+	}
 	if (!run->facts.user_signal)
 		run->facts.user_signal = sig;
 	if (run->state != MR_RUN_RUNNING || run->interrupts++ > 0 || !run->spec->limits_grace_ms) {
@@ -700,6 +765,8 @@ struct mr_run *mr_run_free(struct mr_run *run)
 		mr_close((int[]){ run->root_fd, run->pool_fd, run->upper_fd, run->lower_fd,
 				  run->pty_fd }[i]);
 	mr_launched_deinit(&run->launched);
+	if (run->netns_fd >= 0)
+		mr_netns_pool_give(run->host->netns, run->netns_fd);
 	if (run->cgroup && mr_cgroup_destroy(run->cgroup, &err) < 0)
 		mr_log_warn("run %s: %s; the next start will remove it", run->id, err.msg);
 	else

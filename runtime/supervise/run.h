@@ -15,6 +15,7 @@ struct json_t;
 struct mr_cgroup_host;
 struct mr_error;
 struct mr_loop;
+struct mr_netns_pool;
 struct mr_run;
 struct mr_spec;
 
@@ -23,9 +24,13 @@ struct mr_run_host {
 	struct mr_loop *loop;
 	struct mr_cgroup_host *cgroups;
 	int lease_dir;
+	struct mr_netns_pool
+		*netns; /* network namespaces to use again, or NULL: each run its own */
 };
 /* Open it, and sweep what crashed supervisors left. */
 int mr_run_host_open(struct mr_run_host *host, struct mr_error *err);
+/* For many runs: use network namespaces again, up to max at a time. Without privilege: no-op. */
+int mr_run_host_keep_netns(struct mr_run_host *host, unsigned int max, struct mr_error *err);
 void mr_run_host_close(struct mr_run_host *host);
 
 struct mr_run_opts {

@@ -37,11 +37,13 @@ struct mr_run {
 	int lease_fd;
 	struct mr_cgroup *cgroup;
 	struct mr_launched launched;
+	int netns_fd; /* from the pool, or -1 */
 	pid_t payload_pid;
 	int root_fd, pool_fd, upper_fd, lower_fd, pty_fd;
 
 	struct mr_source sync, init, empty, oom;
-	struct mr_source drain; /* timer: end of the drain, or of the grace time before it */
+	/* timer: end of the drain; before it, end of the grace time or the next look for a victim */
+	struct mr_source drain;
 	struct mr_deadlines deadlines;
 	struct mr_pump_out out, err;
 	struct mr_pump_in in;
@@ -49,8 +51,9 @@ struct mr_run {
 	struct mr_denials denials;
 	struct mr_procs procs; /* polled usage, without a control group */
 
-	bool init_gone, group_empty, drain_over;
-	unsigned int interrupts;
+	bool init_gone, group_empty;
+	bool give_up; /* interrupted while only output was left: what nobody reads is dropped */
+	unsigned int interrupts, oom_looks;
 	uint64_t out_bytes;
 
 	/* facts for the result */

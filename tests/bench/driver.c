@@ -46,7 +46,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COMMANDS_MAX 8
+#define COMMANDS_MAX 16
 #define FDS_MAX 4
 #define JOBS_MAX 64
 #define STACK_SIZE 65536

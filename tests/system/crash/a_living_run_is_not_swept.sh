@@ -11,11 +11,13 @@ need_root
 need_cgroups
 check_leaks
 
-mkfifo "$tmp/ready" "$tmp/go"
-"$MENACE_RUN" -q -o "$tmp/living.json" --rw "$tmp/ready:/ready" --rw "$tmp/go:/go" -- \
-	sh -c 'echo >/ready; read -r word </go; echo "$word"' >"$tmp/living" &
+mkfifo "$tmp/out" "$tmp/go"
+"$MENACE_RUN" -q -o "$tmp/living.json" -- \
+	sh -c 'echo ready; read -r word; echo "$word"' <"$tmp/go" >"$tmp/out" &
 living=$!
-read -r <"$tmp/ready"
+exec 3>"$tmp/go" 4<"$tmp/out"
+read -r -u 4 word
+assert_eq "$word" ready
 lease=$(grep -l "pid $living\$" /run/menace/leases/*) || fail "no lease"
 kill -STOP "$living"
 run -v -- echo first
@@ -26,9 +28,9 @@ kill -CONT "$living"
 run -v -- echo second
 assert_status 0
 assert_not_contains "$stderr" "crashed"
-echo untouched >"$tmp/go"
+echo untouched >&3
 wait "$living"
 assert_eq $? 0 "exit status of the living run"
-assert_eq "$(cat "$tmp/living")" untouched "its output"
+assert_eq "$(cat <&4)" untouched "its output"
 assert_eq "$(jq -r .reason "$tmp/living.json")" exited "its reason"
 assert_absent "$lease"

@@ -11,17 +11,25 @@ need_root
 need_cgroups
 check_leaks
 
-run -- true
-assert_status 0
+# Where groups of a run are made from here: a living one shows it.
+mkfifo "$tmp/out" "$tmp/go"
+"$MENACE_RUN" -q -- sh -c 'echo ready; read -r word' <"$tmp/go" >"$tmp/out" &
+living=$!
+exec 3>"$tmp/go" 4<"$tmp/out"
+read -r -u 4 word
 leases=/run/menace/leases
+lease=$(grep -l "pid $living\$" "$leases"/*) || fail "no lease"
+mapfile -t groups < <(find /sys/fs/cgroup -type d -name "$(basename "$lease")")
+[ "${#groups[@]}" -gt 0 ] || fail "no group of $lease anywhere"
+
 id=00000000000000000000000000
 at_exit rm -f "$leases/$id" "$leases/stray"
 echo 'pid 1' >"$leases/$id"
 made=()
-for menace in $(find /sys/fs/cgroup -type d -name menace); do
-	mkdir "$menace/$id" "$menace/$id/inner" 2>/dev/null && made+=("$menace/$id")
+for group in "${groups[@]}"; do
+	made+=("$(dirname "$group")/$id")
+	mkdir "${made[-1]}" "${made[-1]}/inner" || fail "cannot make ${made[-1]}"
 done
-[ "${#made[@]}" -gt 0 ] || fail "no group called menace anywhere"
 
 run -v -- true
 assert_status 0
@@ -30,6 +38,13 @@ assert_absent "$leases/$id"
 for group in "${made[@]}"; do
 	assert_absent "$group"
 done
+
+for group in "${groups[@]}"; do
+	[ -d "$group" ] || fail "$group of a living run is gone"
+done
+echo >&3
+wait "$living"
+assert_eq $? 0 "exit status of the living run"
 
 # Not the name of a run: nothing is done to a group because of it.
 ln -s /etc/passwd "$leases/stray"

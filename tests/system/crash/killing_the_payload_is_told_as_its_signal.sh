@@ -12,8 +12,8 @@ need_cgroups
 check_leaks
 
 mkfifo "$tmp/ready"
-"$MENACE_RUN" -o "$result" --rw "$tmp/ready:/ready" -- \
-	sh -c 'sleep 1001 & echo >/ready; sleep 1002' 2>"$tmp/stderr" &
+"$MENACE_RUN" -o "$result" -- \
+	sh -c 'sleep 1001 & echo; sleep 1002' >"$tmp/ready" 2>"$tmp/stderr" &
 supervisor=$!
 read -r <"$tmp/ready"
 init=$(tr -d ' ' <"/proc/$supervisor/task/$supervisor/children")

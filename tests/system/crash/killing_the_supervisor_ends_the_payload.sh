@@ -12,13 +12,13 @@ need_cgroups
 check_leaks
 
 mkfifo "$tmp/ready"
-"$MENACE_RUN" -q --rw "$tmp/ready:/ready" -- bash -c '
+"$MENACE_RUN" -q -- bash -c '
 	trap "" HUP INT TERM QUIT
 	(setsid sleep 1001 &)
 	(sleep 1002 & kill -STOP $!)
 	(while :; do :; done) &
-	echo >/ready
-	sleep 1003' &
+	echo
+	sleep 1003' >"$tmp/ready" &
 supervisor=$!
 read -r <"$tmp/ready"
 group_pids()

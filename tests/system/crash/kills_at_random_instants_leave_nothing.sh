@@ -17,6 +17,17 @@ runs=${MENACE_KILL_RUNS:-$((MENACE_SLOWDOWN > 1 ? 60 : 500))}
 seed=${MENACE_KILL_SEED:-$RANDOM$RANDOM}
 echo "seed $seed"
 
+# Leases whose process is no more.
+list_stale_leases()
+{
+	local lease pid
+
+	for lease in /run/menace/leases/*; do
+		read -r _ pid 2>/dev/null <"$lease" || continue
+		[ -d "/proc/$pid" ] || echo "$lease"
+	done
+}
+
 # Files with our name anywhere a program may put temporary ones.
 list_files()
 {
@@ -66,6 +77,6 @@ run -- echo ok
 assert_status 0
 assert_eq "$stdout" ok
 assert_eq "$(list_files)" "$files_before" "temporary files"
-assert_eq "$(find /run/menace/leases -type f)" "" "leases"
+assert_eq "$(list_stale_leases)" "" "leases of the dead"
 assert_eq "$(md5sum <"$tmp/workspace/numbers")" "$(seq 1000 | md5sum)" "workspace"
 assert_eq "$(ls "$tmp/workspace")" numbers "workspace"
