@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define ROUNDS 10
-#define CALLS 200000
+#define CALLS 50000
 
 static uint64_t now_ns(void)
 {

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the tests of limits, output and supervision share; after system.sh
+#
+# Set here: $helpers, the folder of the programs of tests/helpers; they are shown
+# inside as /helpers.
+
+helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
+
+# Limits of the kernel's: without a group for us there is nothing to test here.
+need_limits()
+{
+	need_root
+	need_cgroups
+	[ -x "$helpers/eat-memory" ] || skip "no test helpers in $helpers"
+}
+
+# An address sanitizer's memory is not the program's.
+need_plain_build()
+{
+	! grep -q -a __asan_init "$MENACE_RUN" || skip "memory of a sanitizer build is its own"
+}
+
+# run_helper [OPTION...] -- HELPER ARG...
+run_helper()
+{
+	local options=()
+
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	run --ro "$helpers:/helpers" "${options[@]}" -- "/helpers/$2" "${@:3}"
+}
+
+# start [OPTION...] -- PROGRAM...: menace-run in the background, as $supervisor.
+start()
+{
+	rm -f "$result"
+	last_command=$(printf '%q ' "$MENACE_RUN" "$@")
+	began=$(now_ms)
+	"$MENACE_RUN" -o "$result" --ro "$helpers:/helpers" "$@" \
+		>"$tmp/stdout" 2>"$tmp/stderr" &
+	supervisor=$!
+}
+
+# The end of what start began; sets what run sets.
+finish()
+{
+	wait "$supervisor"
+	status=$?
+	elapsed_ms=$(($(now_ms) - began))
+	stdout=$(tr -d '\0' <"$tmp/stdout")
+	stderr=$(tr -d '\0' <"$tmp/stderr")
+}
+
+# wait_for_line TEXT: the payload has said it.
+wait_for_line()
+{
+	wait_until 20 grep -q -x -- "$1" "$tmp/stdout" || fail "the payload never said '$1'"
+}
+
+# limits_hit: as one line, "memory pids".
+limits_hit()
+{
+	json '.limits_hit | join(" ")'
+}
+
+# assert_ended STATUS REASON [LIMITS]
+assert_ended()
+{
+	assert_status "$1"
+	assert_reason "$2"
+	assert_eq "$(limits_hit)" "${3-}" "limits hit"
+}
+
+# assert_at_ease: ended by itself, with 0, and no limit was in the way.
+assert_at_ease()
+{
+	assert_ended 0 exited
+	assert_eq "$(json .oom.kills)" 0 "OOM kills"
+	assert_eq "$(json .oom.level)" null "OOM level"
+	assert_eq "$(json .leftover_killed)" 0 "leftovers"
+	assert_eq "$stderr" "" "standard error"
+}
+
+# assert_oom: of the sandbox's own limit.
+assert_oom()
+{
+	assert_ended 137 oom memory
+	assert_ge "$(json .oom.kills)" 1 "OOM kills"
+	assert_eq "$(json .oom.level)" sandbox "OOM level"
+	assert_contains "$stderr" ": oom after "
+}
+
+# assert_soon AFTER_MS: not before, and not long after.
+assert_soon()
+{
+	assert_ge "$elapsed_ms" "$1" "elapsed milliseconds"
+	assert_le "$elapsed_ms" $(($1 + $(scaled 2500))) "elapsed milliseconds"
+}
+
+# assert_refuses OPTION VALUE...: each with exit 2, named, before anything runs.
+assert_refuses()
+{
+	local option=$1 value
+
+	shift
+	for value; do
+		if [[ $option == *=* ]]; then
+			run "--set" "$option$value" -- echo ran
+		else
+			run "$option=$value" -- echo ran
+		fi
+		assert_refused "$value"
+		[ ! -s "$result" ] || fail "$option $value: there is a result"
+	done
+}

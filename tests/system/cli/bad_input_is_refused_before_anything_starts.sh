@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A bad value is refused with exit 2, nothing on standard output, and the item,
+# the value and what is accepted in the message; nothing is started or made
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+# refused ITEM VALUE... : each value of this option, none of which may start the program.
+refused()
+{
+	local option=$1 value
+	shift
+	for value; do
+		rm -f "$result"
+		run_plain "$MENACE_RUN" -o "$result" "$option" "$value" -- echo started
+		assert_refused "$option"
+		assert_contains "$stderr" "${value:0:20}" "message"
+		assert_absent "$result"
+	done
+}
+
+huge=99999999999999999999999999999
+for option in --timeout --cpu-time --idle-timeout; do
+	refused $option -1 +1 nan inf "$huge" "" abc 1e3 0x10 5parsecs ' 1' '1 ' 1,5 --5 .
+done
+for option in --memory --disk --output-limit; do
+	refused $option -1 +1 NaN INF "$huge" "" 1x 0x10 1e3 16Q '1 k' -0
+done
+for option in --pids --nofile; do
+	refused $option -1 +1 nan "$huge" "" 1.5 1k 0x8 '1 '
+done
+refused --cpus -0.5 +1 nan "$huge" "" 1/2 0 65
+refused --level 0 6 -1 high 3.5 "$huge" ""
+refused --net bridge NONE ""
+refused --uid -1 4294967295 "$huge" root ""
+refused --gid -1 4294967295 wheel
+refused --memory 1 1023k 65Gi
+refused --pids 0
+refused --nofile 0 2 1048577
+refused --hostname "" "$(printf 'x%.0s' {1..65})"
+refused --cwd relative ""
+refused --env =x ''
+refused --env-pass 'A=B' ''
+refused --ro '' relative: :/x
+refused --tmpfs relative '/x:' /x:-1 /x:nan
+refused --hide relative ''
+refused --set limits.pids_max nothing.known=1 limits.pids_max=-1 =1 limits.=1 pids_max=1
+refused --best-effort everything ''
+refused --lang klingon
+refused --jobs 0 65 -1 x ''
+refused --json '' FD: FD:x FD:-1 FD:99999999999
+refused --log-format xml ''
+refused --preset '{' '[]' '{"CPU_LIMIT": -1}' '{"CPU_LIMIT": "1e5"}' '{"NO_SUCH": 1}' /nonexistent ''

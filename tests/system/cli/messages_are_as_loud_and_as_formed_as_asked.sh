@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# -q, -v, --log-format, --summary; --version and --help run nothing
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+
+run_plain "$MENACE_RUN" -t 0.1 -- sleep 9
+assert_match "$stderr" '^menace-run: run [0-9a-z]{26}: wall_timeout after 0\.[0-9]+ s$'
+run_plain "$MENACE_RUN" -q -t 0.1 -- sleep 9
+assert_eq "$status:$stderr" 124: "quiet"
+run_plain "$MENACE_RUN" -q -- no-such-program
+assert_contains "$stderr" "no-such-program"
+
+run_plain "$MENACE_RUN" --log-format json -t 0.1 -- sleep 9
+assert_eq "$(jq -s length "$tmp/stderr")" 1 "JSON messages"
+assert_contains "$(jq -r '.message // .msg' "$tmp/stderr")" wall_timeout
+run_plain "$MENACE_RUN" --log-format=json -- $'no\nsuch "program"'
+assert_eq "$(jq -s length "$tmp/stderr")" 1 "JSON messages about a hostile name"
+
+run_plain "$MENACE_RUN" -- true
+assert_eq "$status:$stdout$stderr" 0: "nothing to say"
+
+run_plain "$MENACE_RUN" --summary -- sh -c 'unshare -U true; exit 3'
+assert_status 3
+assert_contains "$stderr" "exited, exit status 3"
+assert_match "$stderr" 'unshare.* -> EPERM \(namespace\) x1'
+assert_contains "$stderr" "seccomp enforced (level 3)"
+
+run_plain "$MENACE_RUN" --version ignored
+assert_status 0
+assert_match "$stdout" '^menace-run [0-9]+\.[0-9]+\.[0-9]+$'
+run_plain "$MENACE_RUN" --help
+assert_status 0
+for option in --timeout --memory --workspace --batch --dry-run --best-effort; do
+	assert_contains "$stdout" " $option"
+done
+assert_eq "$(awk 'length > 120' "$tmp/stdout")" "" "long lines"
+run_plain sh -c '"$0" --help >/dev/full' "$MENACE_RUN"
+assert_status 125

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Input by pipe, file and --stdin, binary and large; what a program leaves unread
+# of a file stays for the next one
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+
+head -c 3000000 /dev/urandom >"$tmp/in"
+sum=$(sha256sum <"$tmp/in")
+run -- sha256sum <"$tmp/in"
+assert_eq "$stdout" "$sum" "from a file"
+run --stdin "$tmp/in" -- sha256sum </dev/null
+assert_eq "$stdout" "$sum" "--stdin"
+assert_eq "$(cat "$tmp/in" | "$MENACE_RUN" -- sha256sum)" "$sum" "from a pipe"
+assert_eq "$("$MENACE_RUN" -- cat <"$tmp/in" | sha256sum)" "$sum" "through to standard output"
+run -- wc -c <&-
+assert_eq "$status:$stdout" 0:0 "closed"
+
+seq 5 >"$tmp/lines"
+{
+	"$MENACE_RUN" -- sh -c 'read -r a; read -r b; echo "$a $b"' >"$tmp/first"
+	cat >"$tmp/rest"
+} <"$tmp/lines"
+assert_eq "$(cat "$tmp/first")" "1 2"
+assert_eq "$(echo $(cat "$tmp/rest"))" "3 4 5" "what was not read"
+
+# A program that never reads does not hold us up, nor does an input that never ends.
+run -- true <"$tmp/in"
+assert_status 0
+run_plain sh -c 'sleep 1000 | "$0" -- true & wait $!; echo done' "$MENACE_RUN"
+assert_le "$elapsed_ms" "$(scaled 5000)"

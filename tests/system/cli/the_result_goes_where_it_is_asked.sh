@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# --json FILE, FD:N and -; the program's output stays apart from it
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+
+run_plain "$MENACE_RUN" -o "$tmp/r" -- echo out
+assert_eq "$status:$stdout" 0:out
+assert_eq "$(jq -r '.schema + " " + .reason + " " + .stdout.text' "$tmp/r")" \
+	$'menace.result/1 exited out' "file"
+
+exec 5>"$tmp/five"
+run_plain "$MENACE_RUN" --json=FD:5 -- echo out
+exec 5>&-
+assert_eq "$status:$stdout" 0:out
+assert_eq "$(jq -r .reason "$tmp/five")" exited "descriptor"
+
+run_plain "$MENACE_RUN" -o - -- sh -c 'echo out; echo err >&2'
+assert_status 0
+assert_eq "$(jq -r '.stdout.text + .stderr.text' "$tmp/stdout")" $'out\nerr' "standard output"
+assert_eq "$(jq -s length "$tmp/stdout")" 1 "documents"
+assert_contains "$stderr" err
+
+run_plain "$MENACE_RUN" -o FD:77 -- echo ran
+assert_refused FD:77 "not open"
+run_plain "$MENACE_RUN" -o "$tmp/no/such/folder" -- echo ran
+assert_refused "$tmp/no/such/folder" "No such file or directory"
+ln -s "$tmp/target" "$tmp/link"
+run_plain "$MENACE_RUN" -o "$tmp/link" -- echo ran
+assert_refused "$tmp/link"
+assert_absent "$tmp/target"
+
+# Bytes that are not text, and a NUL, come back exactly.
+run -- printf '\377\000\001\n'
+assert_eq "$(json .stdout.encoding)" base64
+assert_eq "$(json .stdout.data | base64 -d | od -An -tx1)" " ff 00 01 0a"
+assert_eq "$(od -An -tx1 <"$tmp/stdout")" " ff 00 01 0a" "forwarded bytes"

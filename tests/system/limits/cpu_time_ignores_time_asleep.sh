@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sleeping is not CPU time
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+
+run --cpu-time "$(scaled 400)ms" -- sleep 1
+assert_at_ease
+assert_ge "$(json .usage.wall_us)" 1000000 "wall clock"

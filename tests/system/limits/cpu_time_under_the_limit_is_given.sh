@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# CPU time below the limit is no reason for anything
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+
+run_helper --cpu-time "$(scaled 2)" -- eat-cpu 500
+assert_at_ease
+assert_ge "$(json .usage.cpu.usage_us)" 500000 "CPU time"

@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A request that is absurd beside the limit does not take longer to end, nor the host's memory
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+
+run_helper -m 16M -t 60 -- eat-memory anon 68719476736
+assert_oom
+assert_soon 0
+assert_le "$(json .usage.memory.peak_bytes)" 16777216 "peak"

@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A tree that stopped itself with SIGSTOP is ended like any other
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+check_leaks
+
+run_helper -t 1 -- hold-pipe stopped
+assert_ended 124 wall_timeout wall
+assert_eq "$stdout" $'stopping\nstopping'
+assert_soon 1000

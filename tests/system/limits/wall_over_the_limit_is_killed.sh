@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# 124, the reason, soon after
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+
+run -t 1 -- sleep 1001
+assert_ended 124 wall_timeout wall
+assert_soon 1000
+assert_contains "$stderr" ": wall_timeout after 1.0"
+assert_eq "$(json .limits.wall_ms)" 1000 "limit"
+assert_ge "$(json .usage.wall_us)" 1000000 "wall clock"
