@@ -239,8 +239,8 @@ static bool is_blank(const char *line, size_t size)
 /* Take one line off the input and start it. False when there is no whole line yet. */
 static bool take_line(struct batch *b, struct slot *slot)
 {
-	char *line = b->in.data + b->in.at;
 	size_t have = b->in.end - b->in.at;
+	char *line = have ? b->in.data + b->in.at : NULL;
 	char *end = have ? memchr(line, '\n', have) : NULL;
 	size_t size = end ? (size_t)(end - line) : have;
 

@@ -195,12 +195,24 @@ static int fill_idmap(pid_t pid, const char *uid_map, const char *gid_map, struc
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write the map of an idmapped mount: %m") : 0;
 }
 
+/* Only a holder of the namespace, killed by its parent or with it: nobody else would, and with a
+ * copy of the lease it would pass for a living run. */
+static _Noreturn void hold_namespace(pid_t parent)
+{
+	close_range(0, ~0U, 0);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
 int mr_idmap_userns_fd(uid_t from_uid, uid_t to_uid, gid_t from_gid, gid_t to_gid,
 		       struct mr_error *err)
 {
 	char uid_map[160], gid_map[160], path[64];
 	struct mr_clone_args args = { .flags = CLONE_NEWUSER | CLONE_PIDFD,
 				      .exit_signal = SIGCHLD };
+	const pid_t parent = getpid();
 	int pidfd = -1, fd = -1, r;
 	pid_t pid;
 
@@ -210,10 +222,8 @@ int mr_idmap_userns_fd(uid_t from_uid, uid_t to_uid, gid_t from_gid, gid_t to_gi
 	pid = (pid_t)mr_clone3(&args);
 	if (pid < 0)
 		return mr_err(err, MR_E_SYS, errno, "clone3 for an idmapped mount: %m");
-	if (pid == 0) {
-		for (;;)
-			pause(); /* only a holder of the namespace; killed below */
-	}
+	if (pid == 0)
+		hold_namespace(parent);
 	r = fill_idmap(pid, uid_map, gid_map, err);
 	if (r == 0) {
 		snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
