@@ -206,24 +206,56 @@ static _Noreturn void hold_namespace(pid_t parent)
 		pause();
 }
 
+/* Hold the new user namespace until the supervisor has it, or is dead. Nothing else of the
+ * supervisor's is kept: its lease must end with it. */
+_Noreturn static void hold_userns(int pipe_fd)
+{
+	struct mr_error err;
+	char byte;
+
+	if (mr_stdio_close_except(&pipe_fd, 1, &err) < 0)
+		_exit(125);
+	while (read(pipe_fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+/* A process in a new user namespace with these maps; it ends with the pipe's other end. */
+static int start_holder(pid_t *ret_pid, int *ret_pipe, struct mr_error *err)
+{
+	struct mr_clone_args args = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
+	int pipe_fds[2];
+	pid_t pid;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+	pid = (pid_t)mr_clone3(&args);
+	if (pid == 0)
+		hold_userns(pipe_fds[0]);
+	mr_close(pipe_fds[0]);
+	if (pid < 0) {
+		int r = mr_err(err, MR_E_SYS, errno, "clone3 for an idmapped mount: %m");
+
+		mr_close(pipe_fds[1]);
+		return r;
+	}
+	*ret_pid = pid;
+	*ret_pipe = pipe_fds[1];
+	return 0;
+}
+
 int mr_idmap_userns_fd(uid_t from_uid, uid_t to_uid, gid_t from_gid, gid_t to_gid,
 		       struct mr_error *err)
 {
 	char uid_map[160], gid_map[160], path[64];
-	struct mr_clone_args args = { .flags = CLONE_NEWUSER | CLONE_PIDFD,
-				      .exit_signal = SIGCHLD };
-	const pid_t parent = getpid();
-	int pidfd = -1, fd = -1, r;
+	int pipe_fd, fd = -1, r;
 	pid_t pid;
 
 	format_idmap(uid_map, sizeof(uid_map), from_uid, to_uid);
 	format_idmap(gid_map, sizeof(gid_map), from_gid, to_gid);
-	args.pidfd = (uint64_t)(uintptr_t)&pidfd;
-	pid = (pid_t)mr_clone3(&args);
-	if (pid < 0)
-		return mr_err(err, MR_E_SYS, errno, "clone3 for an idmapped mount: %m");
-	if (pid == 0)
-		hold_namespace(parent);
+	r = start_holder(&pid, &pipe_fd, err);
+	if (r < 0)
+		return r;
 	r = fill_idmap(pid, uid_map, gid_map, err);
 	if (r == 0) {
 		snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
@@ -231,9 +263,8 @@ int mr_idmap_userns_fd(uid_t from_uid, uid_t to_uid, gid_t from_gid, gid_t to_gi
 		if (fd < 0)
 			r = mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
 	}
-	mr_pidfd_send_signal(pidfd, SIGKILL);
+	mr_close(pipe_fd);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	mr_close(pidfd);
 	return r < 0 ? r : fd;
 }

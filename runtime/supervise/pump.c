@@ -212,12 +212,22 @@ void mr_pump_out_stop(struct mr_pump_out *pump)
 	pump->buf = NULL;
 }
 
+/* The payload goes on reading after the end of the caller's file; how much it leaves is known
+ * only when it is over.  Earlier, a reading end of ours would hide that its own is closed. */
+static int reopen_reading(int pipe_fd)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pipe_fd);
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 static void end_feed(struct mr_pump_in *pump)
 {
 	mr_loop_remove(pump->loop, &pump->in);
 	mr_loop_remove(pump->loop, &pump->out);
-	if (!pump->tty && ioctl(pump->out_fd, FIONREAD, &pump->unread_in_pipe) < 0)
-		pump->unread_in_pipe = 0;
+	if (pump->in_is_file && !pump->own_in && !pump->tty)
+		pump->unread_fd = reopen_reading(pump->out_fd);
 	pump->out_fd = mr_close(pump->out_fd);
 	pump->ended = true;
 }
@@ -297,6 +307,7 @@ int mr_pump_in_start(struct mr_pump_in *pump, struct mr_loop *loop, int in_fd, b
 				     .in_fd = in_fd,
 				     .own_in = own_in,
 				     .out_fd = out_fd,
+				     .unread_fd = -1,
 				     .tty = tty };
 	pump->buf = malloc(MR_PUMP_BUF);
 	if (!pump->buf || fstat(in_fd, &st) < 0)
@@ -311,8 +322,11 @@ int mr_pump_in_start(struct mr_pump_in *pump, struct mr_loop *loop, int in_fd, b
 /* What waits in our buffer, and in the pipe, the payload has not read. */
 static void give_back(struct mr_pump_in *pump)
 {
-	off_t unread = (off_t)(pump->end - pump->at) + pump->unread_in_pipe;
+	off_t unread = (off_t)(pump->end - pump->at);
+	int in_pipe = 0;
 
+	if (pump->unread_fd >= 0 && ioctl(pump->unread_fd, FIONREAD, &in_pipe) == 0)
+		unread += in_pipe;
 	if (unread > 0 && lseek(pump->in_fd, -unread, SEEK_CUR) < 0)
 		return; /* not seekable after all: read is read */
 }
@@ -325,6 +339,7 @@ void mr_pump_in_stop(struct mr_pump_in *pump)
 		end_feed(pump);
 	if (pump->in_is_file && !pump->own_in)
 		give_back(pump);
+	pump->unread_fd = mr_close(pump->unread_fd);
 	if (pump->own_in)
 		mr_close(pump->in_fd);
 	free(pump->buf);

@@ -65,7 +65,7 @@ struct mr_pump_in {
 	bool own_in, in_is_file;
 	int out_fd; /* write end, owned */
 	bool tty; /* out_fd is a terminal's master: end of file is typed (^D) */
-	int unread_in_pipe; /* bytes the payload left in its pipe, once it is closed */
+	int unread_fd; /* once out_fd is closed: reading end, to count what the payload left; or -1 */
 	char *buf;
 	size_t at, end;
 	bool ended;

@@ -127,8 +127,8 @@ static int child_main(void *arg)
 
 	child->failed = "redirect";
 	for (int i = 0; i < 2; i++) {
-		if (child->stdio[i] >= 0 ? dup2(child->stdio[i], i) < 0 :
-					   open_as("/dev/null", O_RDWR, i) < 0)
+		if (child->stdio[i] >= 0 ? dup2(child->stdio[i], i) < 0
+					 : open_as("/dev/null", O_RDWR, i) < 0)
 			goto failed;
 	}
 	for (size_t i = 0; i < c->n_fds; i++) {
@@ -154,7 +154,8 @@ static pid_t start(struct command *c, int in, int out)
 {
 	static char stack[STACK_SIZE] __attribute__((aligned(16)));
 	struct child child = { .command = c, .stdio = { in, out } };
-	pid_t pid = clone(child_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
+	pid_t pid =
+		clone(child_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
 
 	if (pid < 0)
 		die("clone: %s", strerror(errno));

@@ -6,8 +6,8 @@
  *
  * Touches BYTES in one place: anon, shared, memfd, sysv, or a file (any other word is its path).
  * Says "ate N" when all of it was touched, else "failed: NAME" of the error.  With
- * CHILDREN that many processes do it one after the other's start, and stay until all
- * have; the parent says "children: E ended, K killed" and returns 0 whatever happened.
+ * CHILDREN that many processes do it at once, and stay until all have; the parent says
+ * "children: E ended, K killed" and returns 0 whatever happened to them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,8 @@ static void *map_sysv(size_t size)
 static void *map_place(const char *where, size_t size)
 {
 	if (strcmp(where, "anon") == 0)
-		return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		return mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (strcmp(where, "shared") == 0)
 		return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (strcmp(where, "memfd") == 0)
@@ -69,34 +70,38 @@ static int eat(const char *where, size_t size)
 	return 0;
 }
 
-/* A child keeps what it ate until the parent closes the pipe. */
-static void run_child(const char *where, size_t size, int gate)
+/* A child says that it ate, and keeps it until the parent closes the gate. */
+static void run_child(const char *where, size_t size, int ate, int gate)
 {
-	char byte;
+	char byte = 'a';
 	int r = eat(where, size);
 
-	if (read(gate, &byte, 1) < 0)
+	if (write(ate, &byte, 1) != 1 || read(gate, &byte, 1) < 0)
 		r = 1;
 	_exit(r);
 }
 
 static int eat_in_children(const char *where, size_t size, unsigned int n)
 {
-	unsigned int started = 0, ended = 0, killed = 0;
-	int gate[2], status;
+	unsigned int ended = 0, killed = 0;
+	int ate[2], gate[2], status;
+	char byte;
 
-	if (pipe(gate) < 0)
+	if (pipe(ate) < 0 || pipe(gate) < 0)
 		return fail();
-	for (; started < n; started++) {
+	for (unsigned int i = 0; i < n; i++) {
 		pid_t pid = fork();
 
 		if (pid < 0)
-			break;
+			return fail();
 		if (pid == 0) {
 			close(gate[1]);
-			run_child(where, size, gate[0]);
+			run_child(where, size, ate[1], gate[0]);
 		}
 	}
+	close(ate[1]);
+	for (unsigned int i = 0; i < n && read(ate[0], &byte, 1) == 1; i++)
+		;
 	close(gate[1]);
 	while (wait(&status) > 0) {
 		ended += WIFEXITED(status);

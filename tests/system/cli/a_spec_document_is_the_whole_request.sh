@@ -42,7 +42,7 @@ refused()
 refused schema '{"program": ["true"]}'
 refused schema '{"schema": "menace.spec/2", "program": ["true"]}'
 refused progam '{"schema": "menace.spec/1", "progam": ["true"]}'
-refused limits.pids_mx '{"schema": "menace.spec/1", "program": ["true"], "limits": {"pids_mx": 1}}'
+refused 'limits: unknown key "pids_mx"; did you mean "pids_max"?' '{"schema": "menace.spec/1", "program": ["true"], "limits": {"pids_mx": 1}}'
 refused limits.pids_max '{"schema": "menace.spec/1", "program": ["true"], "limits": {"pids_max": -1}}'
 refused limits.pids_max '{"schema": "menace.spec/1", "program": ["true"], "limits": {"pids_max": 1e99}}'
 refused 'program' '{"schema": "menace.spec/1", "program": "true"}'

@@ -22,17 +22,17 @@ refused()
 
 huge=99999999999999999999999999999
 for option in --timeout --cpu-time --idle-timeout; do
-	refused $option -1 +1 nan inf "$huge" "" abc 1e3 0x10 5parsecs ' 1' '1 ' 1,5 --5 .
+	refused $option -1 +1 nan inf "$huge" "" abc 1e3 0x10 5parsecs 1,5 --5 .
 done
 for option in --memory --disk --output-limit; do
-	refused $option -1 +1 NaN INF "$huge" "" 1x 0x10 1e3 16Q '1 k' -0
+	refused $option -1 +1 NaN INF "$huge" "" 1x 0x10 1e3 16Q -0
 done
 for option in --pids --nofile; do
-	refused $option -1 +1 nan "$huge" "" 1.5 1k 0x8 '1 '
+	refused $option -1 +1 nan "$huge" "" 1.5 1k 0x8
 done
 refused --cpus -0.5 +1 nan "$huge" "" 1/2 0 65
 refused --level 0 6 -1 high 3.5 "$huge" ""
-refused --net bridge NONE ""
+refused --net bridge ""
 refused --uid -1 4294967295 "$huge" root ""
 refused --gid -1 4294967295 wheel
 refused --memory 1 1023k 65Gi

@@ -14,7 +14,9 @@ assert_eq "$(echo $stdout)" "1234 4321 4321 1234:4321"
 run --userns --uid 7 --gid 8 -- sh -c 'id -u; id -g; id -G'
 assert_eq "$(echo $stdout)" "7 8 8"
 
-run --uid 0 --gid 0 -- sh -c 'id -u; touch /usr/x 2>/dev/null || echo no; cat /etc/shadow 2>/dev/null || echo no'
+run --uid 0 -- true
+assert_refused uid "without a user namespace this would be the host's root"
+run --userns --uid 0 --gid 0 -- sh -c 'id -u; touch /usr/x 2>/dev/null || echo no; cat /etc/shadow 2>/dev/null || echo no'
 assert_eq "$(echo $stdout)" "0 no no" "root inside"
 
 run -- sh -c 'id -un; id -gn; pwd; hostname; whoami'

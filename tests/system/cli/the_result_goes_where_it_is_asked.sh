@@ -36,5 +36,5 @@ assert_absent "$tmp/target"
 # Bytes that are not text, and a NUL, come back exactly.
 run -- printf '\377\000\001\n'
 assert_eq "$(json .stdout.encoding)" base64
-assert_eq "$(json .stdout.data | base64 -d | od -An -tx1)" " ff 00 01 0a"
+assert_eq "$(json .stdout.base64 | base64 -d | od -An -tx1)" " ff 00 01 0a"
 assert_eq "$(od -An -tx1 <"$tmp/stdout")" " ff 00 01 0a" "forwarded bytes"
