@@ -195,17 +195,6 @@ static int fill_idmap(pid_t pid, const char *uid_map, const char *gid_map, struc
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write the map of an idmapped mount: %m") : 0;
 }
 
-/* Only a holder of the namespace, killed by its parent or with it: nobody else would, and with a
- * copy of the lease it would pass for a living run. */
-static _Noreturn void hold_namespace(pid_t parent)
-{
-	close_range(0, ~0U, 0);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-		_exit(1);
-	for (;;)
-		pause();
-}
-
 /* Hold the new user namespace until the supervisor has it, or is dead. Nothing else of the
  * supervisor's is kept: its lease must end with it. */
 _Noreturn static void hold_userns(int pipe_fd)
@@ -248,8 +237,8 @@ int mr_idmap_userns_fd(uid_t from_uid, uid_t to_uid, gid_t from_gid, gid_t to_gi
 		       struct mr_error *err)
 {
 	char uid_map[160], gid_map[160], path[64];
-	int pipe_fd, fd = -1, r;
-	pid_t pid;
+	int pipe_fd = -1, fd = -1, r;
+	pid_t pid = 0;
 
 	format_idmap(uid_map, sizeof(uid_map), from_uid, to_uid);
 	format_idmap(gid_map, sizeof(gid_map), from_gid, to_gid);
