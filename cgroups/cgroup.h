@@ -122,6 +122,13 @@ const char *mr_cgroup_oom_level(const struct mr_cgroup *cg, const struct mr_cgro
  * nobody else uses them. */
 int mr_cgroup_destroy(const struct mr_cgroup *cg, struct mr_error *err);
 
+/* The BASE directories of this host, one a line, for the record of a run: whoever sweeps it may
+ * itself be in another group.  Returns the length, or -ENAMETOOLONG. */
+int mr_cgroup_host_bases(const struct mr_cgroup_host *host, char *buf, size_t size);
+/* A host for sweeping only, from such lines.  1 when there is nothing at these places any more
+ * (*ret is then NULL). */
+int mr_cgroup_host_at(const char *bases, struct mr_cgroup_host **ret, struct mr_error *err);
+
 /* For the sweep of crashed runs: kill and remove BASE/menace/NAME wherever it exists, waiting
  * up to timeout_ms for it to empty.  0 also when there is nothing. */
 int mr_cgroup_sweep(const struct mr_cgroup_host *host, const char *name, unsigned int timeout_ms,

@@ -26,6 +26,7 @@
 #include "runtime/base/io.h"
 
 #define SWEEP_TIMEOUT_MS 5000
+#define BASES_MAX 16384 /* four paths */
 
 /* Crockford's base32: sorts as the bits do. */
 static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -100,10 +101,11 @@ static int lock_ofd(int fd)
 	return fcntl(fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
 }
 
-int mr_lease_take(int dir_fd, const char *id, struct mr_error *err)
+int mr_lease_take(int dir_fd, const char *id, const struct mr_cgroup_host *host,
+		  struct mr_error *err)
 {
 	mr_auto_close int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	char path[32], text[64];
+	char path[32], bases[BASES_MAX];
 	int r;
 
 	if (fd < 0)
@@ -111,8 +113,9 @@ int mr_lease_take(int dir_fd, const char *id, struct mr_error *err)
 	r = lock_ofd(fd);
 	if (r < 0)
 		return mr_err(err, MR_E_SYS, -r, "lock the lease of run %s: %m", id);
-	snprintf(text, sizeof(text), "pid %d\n", getpid()); /* for people; the lock decides */
-	r = mr_write_full(fd, text, strlen(text));
+	r = mr_cgroup_host_bases(host, bases, sizeof(bases));
+	if (r >= 0)
+		r = mr_write_full(fd, bases, (size_t)r);
 	if (r < 0)
 		return mr_err(err, MR_E_SYS, -r, "write the lease of run %s: %m", id);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -128,9 +131,26 @@ int mr_lease_release(int dir_fd, const char *id, int lease_fd)
 	return mr_close(lease_fd);
 }
 
+/* The groups named in an abandoned lease. */
+static int sweep_groups(int lease_fd, const char *id, struct mr_error *err)
+{
+	struct mr_cgroup_host *host = NULL;
+	char bases[BASES_MAX];
+	ssize_t n = mr_read_full(lease_fd, bases, sizeof(bases) - 1);
+	int r;
+
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, (int)-n, "read the lease of run %s: %m", id);
+	bases[n] = '\0';
+	r = mr_cgroup_host_at(bases, &host, err);
+	if (r == 0)
+		r = mr_cgroup_sweep(host, id, SWEEP_TIMEOUT_MS, err);
+	mr_cgroup_host_free(host);
+	return r < 0 ? mr_err_wrap(err, r, "run %s", id) : 0;
+}
+
 /* 1 swept, 0 in use, negative errno. */
-static int sweep_one(int dir_fd, const char *id, const struct mr_cgroup_host *host,
-		     struct mr_error *err)
+static int sweep_one(int dir_fd, const char *id, struct mr_error *err)
 {
 	mr_auto_close int fd = openat(dir_fd, id, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	int r;
@@ -139,7 +159,7 @@ static int sweep_one(int dir_fd, const char *id, const struct mr_cgroup_host *ho
 		return errno == ENOENT ? 0 : -errno;
 	if (lock_ofd(fd) < 0)
 		return 0;
-	r = mr_cgroup_sweep(host, id, SWEEP_TIMEOUT_MS, err);
+	r = sweep_groups(fd, id, err);
 	if (r < 0)
 		return r;
 	if (unlinkat(dir_fd, id, 0) < 0 && errno != ENOENT)
@@ -147,8 +167,7 @@ static int sweep_one(int dir_fd, const char *id, const struct mr_cgroup_host *ho
 	return 1;
 }
 
-int mr_lease_sweep(int dir_fd, const struct mr_cgroup_host *host, size_t *ret_failed,
-		   struct mr_error *err)
+int mr_lease_sweep(int dir_fd, size_t *ret_failed, struct mr_error *err)
 {
 	mr_auto_closedir DIR *dir = NULL;
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -166,7 +185,7 @@ int mr_lease_sweep(int dir_fd, const struct mr_cgroup_host *host, size_t *ret_fa
 
 		if (entry->d_name[0] == '.')
 			continue;
-		r = sweep_one(dir_fd, entry->d_name, host, err);
+		r = sweep_one(dir_fd, entry->d_name, err);
 		swept += r > 0;
 		failed += r < 0;
 	}

@@ -22,11 +22,12 @@ void mr_lease_new_id(char ret_id[MR_RUN_ID_SIZE]);
 /* The folder of leases (/run/menace/leases as root, else below XDG_RUNTIME_DIR or /tmp), made
  * if missing, refused when it is not ours alone. Descriptor or negative errno. */
 int mr_lease_open_dir(struct mr_error *err);
-/* Take the lease of a run: descriptor that holds it, or negative errno. */
-int mr_lease_take(int dir_fd, const char *id, struct mr_error *err);
+/* Take the lease of a run whose groups will be at the BASE directories of host: descriptor that
+ * holds it, or negative errno. */
+int mr_lease_take(int dir_fd, const char *id, const struct mr_cgroup_host *host,
+		  struct mr_error *err);
 /* Give it back: remove the file, close the descriptor; returns -1. */
 int mr_lease_release(int dir_fd, const char *id, int lease_fd);
 /* Remove what dead supervisors left.  The number of runs swept, or negative errno; a run that
  * cannot be swept is left for the next start and counted in *ret_failed. */
-int mr_lease_sweep(int dir_fd, const struct mr_cgroup_host *host, size_t *ret_failed,
-		   struct mr_error *err);
+int mr_lease_sweep(int dir_fd, size_t *ret_failed, struct mr_error *err);

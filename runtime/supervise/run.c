@@ -59,7 +59,7 @@ int mr_run_host_open(struct mr_run_host *host, struct mr_error *err)
 	if (r == 0)
 		r = host->lease_dir = mr_lease_open_dir(err);
 	if (r >= 0)
-		r = mr_lease_sweep(host->lease_dir, host->cgroups, &failed, err);
+		r = mr_lease_sweep(host->lease_dir, &failed, err);
 	if (r > 0)
 		mr_log_info("removed what %d crashed runs had left", r);
 	if (r >= 0 && failed)
@@ -219,7 +219,8 @@ static int start(struct mr_run *run, struct mr_error *err)
 	run->begin_ns = mr_now_ns();
 	r = mr_launch_check(run->spec, err);
 	if (r == 0)
-		r = run->lease_fd = mr_lease_take(run->host->lease_dir, run->id, err);
+		r = run->lease_fd =
+			mr_lease_take(run->host->lease_dir, run->id, run->host->cgroups, err);
 	if (r >= 0)
 		r = make_cgroup(run, err);
 	run->cgroup_ns = mr_now_ns();
