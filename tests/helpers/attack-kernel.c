@@ -175,7 +175,7 @@ static long try_handle(void)
 
 static long try_ptrace(void)
 {
-	return ptrace(PTRACE_ATTACH, getppid(), NULL, NULL);
+	return ptrace(PTRACE_SEIZE, getppid(), NULL, NULL);
 }
 
 /* clang-format off */

@@ -22,6 +22,8 @@ says 'unknown option -Z; see --help' -Z
 says '--memory needs a value: SIZE' --memory
 says '--timeout needs a value: TIME' -t
 says '--tty takes no value' --tty=yes -- true
+run_plain "$MENACE_RUN" --hostname "$(printf "x%.0s" {1..65})" -- true
+assert_refused --hostname "65 bytes" "at most 64"
 says '--jobs: only with --batch' -j 2 -- true
 says '--batch reads specs from standard input; a program is not accepted beside it' --batch -- true
 says '--log-format: unknown value "xml"; accepted: text, json' --log-format xml -- true
