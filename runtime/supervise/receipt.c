@@ -137,26 +137,59 @@ static int check_limit(const struct mr_cgroup_shown *shown, uint64_t asked, stru
 		      (uintmax_t)shown->value, (uintmax_t)asked);
 }
 
+static const struct mr_cgroup_shown *find_shown(const struct mr_receipt *r, const char *key)
+{
+	for (size_t i = 0; i < r->n_limits; i++) {
+		if (strcmp(r->limits[i].key, key) == 0)
+			return &r->limits[i];
+	}
+	return NULL;
+}
+
+/* A short quota may be applied with another period: what counts is the share. */
+static int check_cpu_share(const struct mr_receipt *r, uint64_t asked_milli, struct mr_error *err)
+{
+	const struct mr_cgroup_shown *quota = find_shown(r, "cpu_quota_us");
+	const struct mr_cgroup_shown *period = find_shown(r, "cpu_period_us");
+
+	if (asked_milli == MR_UNLIMITED)
+		return 0;
+	if (quota && period && quota->value != MR_UNLIMITED && period->value &&
+	    quota->value * 1000 <= asked_milli * period->value)
+		return 0;
+	return mr_err(err, MR_E_KERNEL, EINVAL, "limits.cpus=%ju/1000 is not what the kernel shows",
+		      (uintmax_t)asked_milli);
+}
+
 static int check_cgroup(struct mr_receipt *r, const struct mr_receipt_input *in,
 			struct mr_error *err)
 {
 	const struct mr_spec *spec = in->spec;
+	const struct {
+		const char *key;
+		uint64_t asked;
+	} amounts[] = {
+		{ "memory_max_bytes", spec->limits_memory_max_bytes },
+		{ "pids_max", spec->limits_pids_max },
+	};
 	int n;
 
 	r->cgroup_mode = in->cgroup_mode;
 	if (!in->cgroup)
 		return 0;
 	snprintf(r->cgroup_path, sizeof(r->cgroup_path), "%s", mr_cgroup_path(in->cgroup));
+	snprintf(r->cgroup_note, sizeof(r->cgroup_note), "%s", mr_cgroup_note(in->cgroup));
 	n = mr_cgroup_show_limits(in->cgroup, r->limits, N_ELEMENTS(r->limits), &r->n_limits, err);
-	for (size_t i = 0; n >= 0 && i < r->n_limits; i++) {
-		const char *key = r->limits[i].key;
+	for (size_t i = 0; n >= 0 && i < N_ELEMENTS(amounts); i++) {
+		const struct mr_cgroup_shown *shown = find_shown(r, amounts[i].key);
 
-		if (strcmp(key, "memory_max_bytes") == 0)
-			n = check_limit(&r->limits[i], spec->limits_memory_max_bytes, err);
-		else if (strcmp(key, "pids_max") == 0)
-			n = check_limit(&r->limits[i], spec->limits_pids_max, err);
+		if (amounts[i].asked != MR_UNLIMITED && !shown)
+			n = mr_err(err, MR_E_KERNEL, EINVAL, "the kernel shows no %s",
+				   amounts[i].key);
+		else if (shown)
+			n = check_limit(shown, amounts[i].asked, err);
 	}
-	return n;
+	return n < 0 ? n : check_cpu_share(r, spec->limits_cpus, err);
 }
 
 /* The payload's own lines, each holding our group's path, in every hierarchy we use. */

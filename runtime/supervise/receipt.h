@@ -28,6 +28,7 @@ struct mr_receipt {
 	struct mr_caps_shown caps;
 	uint32_t uid, gid; /* as the host sees the payload */
 	char cgroup_path[256];
+	char cgroup_note[160]; /* what a limit does not cover here, or "" */
 	enum mr_cgroup_mode cgroup_mode;
 	struct mr_cgroup_shown limits[8];
 	size_t n_limits;

@@ -49,7 +49,8 @@ static json_t *cgroup_json(const struct mr_receipt *r)
 				    json_pack("{s:o, s:s}", "value", amount(r->limits[i].value),
 					      "file", r->limits[i].file));
 	}
-	return json_pack("{s:s, s:s, s:s?, s:o}", "state", state_of(r, "cgroup"), "mode",
+	return json_pack("{s:s, s:s?, s:s, s:s?, s:o}", "state", state_of(r, "cgroup"), "note",
+			 r->cgroup_note[0] ? r->cgroup_note : NULL, "mode",
 			 mr_cgroup_mode_name(r->cgroup_mode), "path",
 			 r->cgroup_path[0] ? r->cgroup_path : NULL, "limits", limits);
 }

@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# One byte more ends the run, not as a bare signal 9
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+
+run_helper --output-limit 1000 -t 60 -- eat-output 1001
+# The program may have ended by itself before it could be killed: the limit was broken all the same.
+assert_ended 137 output_limit output
+assert_eq "$(json .stdout.bytes)" 1001 "bytes counted"
+assert_contains "$stderr" ": output_limit after "

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# 10 MiB through a reader that takes its time: the program waits for it
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+check_leaks
+
+"$MENACE_RUN" -o "$result" --ro "$helpers:/helpers" -- /helpers/eat-output 10485760 \
+	2>"$tmp/stderr" | "$helpers/read-slowly" 65536 5 >"$tmp/stdout"
+assert_eq "${PIPESTATUS[0]}" 0 "exit status"
+"$helpers/eat-output" 10485760 | cmp - "$tmp/stdout" || fail "what was passed on differs"
+assert_eq "$(json .stdout.bytes)" 10485760 "bytes counted"

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Endless output meets the limit at once; what was in flight is bounded
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+check_leaks
+
+run --output-limit 1M -t 60 -- yes
+assert_ended 137 output_limit output
+assert_soon 0
+bytes=$(json .stdout.bytes)
+assert_ge "$bytes" 1048577 "bytes"
+assert_le "$bytes" 2097152 "bytes"
+assert_eq "$(stat -c %s "$tmp/stdout")" "$bytes" "bytes passed on"
+assert_eq "$(json .stdout.truncated)" true "truncated"

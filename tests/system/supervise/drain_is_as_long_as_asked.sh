@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# With the pipe held outside the end comes after the drain, not before
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+check_leaks
+
+mkdir -m 777 "$tmp/door"
+mkfifo "$tmp/stay"
+exec 3<>"$tmp/stay"
+"$helpers/hold-pipe" receive "$tmp/door/socket" <"$tmp/stay" >"$tmp/receiver" 3<&- &
+at_exit kill "$!"
+wait_until 10 grep -q listening "$tmp/receiver" || fail "nobody listens"
+run_helper -t 60 -s limits.drain_ms=1s --rw "$tmp/door:/door" -- hold-pipe send /door/socket
+assert_ended 0 exited
+assert_soon 1000

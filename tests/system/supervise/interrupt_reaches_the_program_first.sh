@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Ctrl-C once: the program's own handler decides the status; the reason says who asked
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+
+start -- sh -c 'trap "echo cleaning; exit 7" INT; echo ready; while :; do sleep 0.05; done'
+wait_for_line ready
+kill -INT "$supervisor"
+finish
+assert_status 7
+assert_reason exited
+assert_eq "$stdout" $'ready\ncleaning'

@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a background process wrote before the end is there
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+check_leaks
+
+run -t 60 -- sh -c '(printf %01000d 7; exec sleep 1001) & sleep 0.5; exit 0'
+assert_ended 0 exited
+assert_eq "$(json .stdout.bytes)" 1000 "bytes"
