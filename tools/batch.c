@@ -54,7 +54,7 @@ struct batch {
 	bool input_is_file, input_ended, interrupted;
 	struct mr_sink_fd sink;
 	struct buffer in, out;
-	uint64_t next_index;
+	uint64_t next_index, next_line;
 	int status;
 };
 
@@ -173,7 +173,7 @@ static void start_run(struct batch *b, struct slot *slot, const char *line, size
 	int r;
 
 	slot->index = b->next_index++;
-	snprintf(source, sizeof(source), "line %ju", (uintmax_t)slot->index + 1);
+	snprintf(source, sizeof(source), "line %ju", (uintmax_t)b->next_line);
 	mr_spec_copy(&slot->spec, &b->cli->spec);
 	r = mr_spec_parse_json(&slot->spec, line, size, source, &err);
 	if (r == 0 && (r = mr_spec_validate(&slot->spec, &err)) < 0)
@@ -233,7 +233,9 @@ static void on_input(struct mr_source *source, uint32_t events)
 
 static bool is_blank(const char *line, size_t size)
 {
-	return strspn(line, " \t\r") >= size;
+	while (size > 0 && strchr(" \t\r", line[size - 1]) && line[size - 1])
+		size--;
+	return size == 0;
 }
 
 /* Take one line off the input and start it. False when there is no whole line yet. */
@@ -255,7 +257,8 @@ static bool take_line(struct batch *b, struct slot *slot)
 	b->in.at += size + (end != NULL);
 	if (end)
 		*end = '\0';
-	if (!(end && is_blank(line, size)) && size)
+	b->next_line++;
+	if (!is_blank(line, size))
 		start_run(b, slot, line, size);
 	return true;
 }
@@ -264,6 +267,7 @@ static void fill_slots(struct batch *b)
 {
 	struct mr_error err = MR_ERROR_INIT;
 	struct slot *slot;
+	int r;
 
 	while (!b->interrupted && b->out.end - b->out.at < OUTPUT_HIGH && (slot = free_slot(b))) {
 		if (take_line(b, slot))
@@ -274,12 +278,17 @@ static void fill_slots(struct batch *b)
 			read_more(b);
 			continue;
 		}
-		if (b->input.fd < 0 && mr_loop_add(b->host->loop, &b->input, STDIN_FILENO, EPOLLIN,
-						   on_input, b, &err) < 0) {
+		if (b->input.fd >= 0)
+			return;
+		r = mr_loop_add(b->host->loop, &b->input, STDIN_FILENO, EPOLLIN, on_input, b, &err);
+		if (r == 0)
+			return;
+		b->input_is_file = r == -EPERM; /* /dev/null and its like never block either */
+		if (!b->input_is_file) {
 			mr_log_error("standard input: %s", err.msg);
 			b->input_ended = true;
+			return;
 		}
-		return;
 	}
 }
 

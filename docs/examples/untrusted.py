@@ -37,7 +37,7 @@ def attempt(what, action):
 
 
 def call_home():
-    with socket.create_connection(("93.184.216.34", 80), timeout=2) as peer:
+    with socket.create_connection(("192.0.2.1", 80), timeout=2) as peer:
         return f"connected to {peer.getpeername()}"
 
 

@@ -6,6 +6,8 @@
  * conventions.  Nothing here allocates, so it is safe between clone and exec.
  */
 #include "runtime/base/error.h"
+#undef mr_err
+#undef mr_err_wrap
 
 #include <ctype.h>
 #include <errno.h>
@@ -70,7 +72,7 @@ const char *mr_errc_name(enum mr_errc code)
 
 	if ((unsigned int)code >= MR_E_COUNT_)
 		return "bug";
-	for (i = 0; errc_rows[code].name[i] && i < sizeof(lower[0]) - 1; i++)
+	for (i = 0; i < sizeof(lower[0]) - 1 && errc_rows[code].name[i]; i++)
 		lower[code][i] = (char)tolower((unsigned char)errc_rows[code].name[i]);
 	return lower[code];
 }

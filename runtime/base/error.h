@@ -41,6 +41,18 @@ int mr_err(struct mr_error *err, enum mr_errc code, int errnum, const char *fmt,
 int mr_err_wrap(struct mr_error *err, int r, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+#ifdef __clang_analyzer__
+/* For the analyser: both return a negative value, so what follows an error is not reached. */
+static inline int mr_err_negative(int r)
+{
+	if (r >= 0)
+		__builtin_unreachable();
+	return r;
+}
+#define mr_err(...) mr_err_negative(mr_err(__VA_ARGS__))
+#define mr_err_wrap(...) mr_err_negative(mr_err_wrap(__VA_ARGS__))
+#endif
+
 /* Exit status of menace-run for this code. */
 int mr_errc_exit_status(enum mr_errc code);
 /* Lower-case name ("usage", "sys"), for JSON. */

@@ -155,8 +155,10 @@ static int sweep_one(int dir_fd, const char *id, struct mr_error *err)
 	mr_auto_close int fd = openat(dir_fd, id, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	int r;
 
+	if (fd < 0 && errno == ENOENT)
+		return 0;
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return mr_err(err, MR_E_SYS, errno, "open the lease of run %s: %m", id);
 	if (lock_ofd(fd) < 0)
 		return 0;
 	r = sweep_groups(fd, id, err);

@@ -93,6 +93,7 @@ static void record(struct mr_notify *notify, struct mr_denial *denial)
 	denial->comm = comm[0] ? comm : NULL;
 	denial->time_ns = mr_now_ns();
 	mr_denials_add(notify->denials, denial);
+	denial->comm = NULL;
 }
 
 static void answer(struct mr_notify *notify, int errnum)

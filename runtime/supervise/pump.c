@@ -281,6 +281,7 @@ static void on_feed_readable(struct mr_source *source, uint32_t events)
 static void feed_more(struct mr_pump_in *pump)
 {
 	struct mr_error err;
+	int r;
 
 	if (pump->in_is_file) {
 		struct mr_source self = { .owner = pump };
@@ -289,10 +290,16 @@ static void feed_more(struct mr_pump_in *pump)
 		return;
 	}
 	/* Without EPOLLOUT the loop still tells of a closed reader (EPOLLERR). */
-	if (mr_loop_modify(pump->loop, &pump->out, 0, &err) < 0 ||
-	    mr_loop_add(pump->loop, &pump->in, pump->in_fd, EPOLLIN, on_feed_readable, pump, &err) <
-		    0)
+	r = mr_loop_modify(pump->loop, &pump->out, 0, &err);
+	if (r == 0)
+		r = mr_loop_add(pump->loop, &pump->in, pump->in_fd, EPOLLIN, on_feed_readable, pump,
+				&err);
+	if (r == -EPERM) { /* /dev/zero and its like, which never block either */
+		pump->in_is_file = true;
+		feed_more(pump);
+	} else if (r < 0) {
 		end_feed(pump);
+	}
 }
 
 int mr_pump_in_start(struct mr_pump_in *pump, struct mr_loop *loop, int in_fd, bool own_in,

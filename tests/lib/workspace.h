@@ -2,14 +2,21 @@
 /*
  * The directories of an overlay, made by hand, for unit tests
  *
- * Include it after <cmocka.h>.  Bodies that give up rights or mount something run
+ * Bodies that give up rights or mount something run
  * in a child, where cmocka's asserts must not be used: CHECK returns 1.
  */
 #pragma once
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+
+#include <cmocka.h>
 
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"

@@ -16,6 +16,8 @@ run --stdin "$tmp/in" -- sha256sum </dev/null
 assert_eq "$stdout" "$sum" "--stdin"
 assert_eq "$(cat "$tmp/in" | "$MENACE_RUN" -- sha256sum)" "$sum" "from a pipe"
 assert_eq "$("$MENACE_RUN" -- cat <"$tmp/in" | sha256sum)" "$sum" "through to standard output"
+run -- head -c 5 </dev/zero
+assert_eq "$(stat -c %s "$tmp/stdout")" 5 "from a device"
 run -- wc -c <&-
 assert_eq "$status:$stdout" 0:0 "closed"
 

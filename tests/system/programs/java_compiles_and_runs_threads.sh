@@ -15,7 +15,7 @@ public class A {
 	public static void main(String[] args) throws Exception {
 		ExecutorService pool = Executors.newFixedThreadPool(4);
 		int sum = 0;
-		for (Future<Integer> f : pool.invokeAll(java.util.List.of(() -> 1, () -> 2, () -> 39)))
+		for (Future<Integer> f : pool.invokeAll(java.util.List.<Callable<Integer>>of(() -> 1, () -> 2, () -> 39)))
 			sum += f.get();
 		pool.shutdown();
 		System.out.println("sum " + sum);

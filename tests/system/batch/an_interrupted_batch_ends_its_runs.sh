@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# SIGTERM ends the runs that live, each with its result, starts no other, and
+# leaves nothing
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_cgroups
+check_leaks
+
+for ((i = 0; i < 20; i++)); do
+	printf '{"schema": "menace.spec/1", "program": ["sh", "-c", "(setsid sleep 1000 &); trap : TERM; while :; do sleep 1000; done"]}\n'
+done >"$tmp/specs"
+"$MENACE_RUN" --batch -j 4 -s limits.grace_ms=100 <"$tmp/specs" >"$tmp/results" &
+batch=$!
+four_live()
+{
+	[ "$(cat "/proc/$batch/task/$batch/children" | wc -w)" -ge 4 ]
+}
+wait_until 10 four_live || fail "no four runs"
+sleep 0.2
+kill -TERM $batch
+began=$(now_ms)
+wait $batch
+assert_eq $? 143 "exit status"
+assert_le $(($(now_ms) - began)) "$(scaled 3000)" "milliseconds to the end"
+assert_eq "$(jq -s length "$tmp/results")" 4 "results"
+assert_eq "$(jq -sc 'map("\(.reason) \(.exit.status)") | unique' "$tmp/results")" '["killed_by_user 143"]'

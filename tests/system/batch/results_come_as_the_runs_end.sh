@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A result is there as soon as its run is over, while the input is still open
+# and others run
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+
+spec()
+{
+	printf '{"schema": "menace.spec/1", "name": "%s", "program": ["sh", "-c", "%s"]}\n' "$1" "$2"
+}
+mkfifo "$tmp/in" "$tmp/out"
+"$MENACE_RUN" --batch -j 2 <"$tmp/in" >"$tmp/out" &
+batch=$!
+exec 5>"$tmp/in" 6<"$tmp/out"
+spec slow 'sleep 1000' >&5
+spec fast 'true' >&5
+read -r -t "$(scaled 10)" -u 6 line || fail "no result while the input is open"
+assert_eq "$(jq -r .name <<<"$line")" fast "first"
+spec next 'exit 4' >&5
+read -r -t "$(scaled 10)" -u 6 line || fail "no second result"
+assert_eq "$(jq -r '"\(.name) \(.exit.code) \(.batch_index)"' <<<"$line")" "next 4 2" "second"
+exec 5>&-
+kill -TERM $batch
+read -r -t "$(scaled 10)" -u 6 line || fail "no third result"
+assert_eq "$(jq -r .name <<<"$line")" slow "third"
+wait $batch
+assert_eq $? 143 "exit status"

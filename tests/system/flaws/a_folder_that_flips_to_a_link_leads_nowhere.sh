@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# CVE-2021-30465, CVE-2024-45310: what was checked is exchanged for a link before it
+# is mounted
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
+need_root
+need_program busybox
+need_file "$helpers/flip-link"
+mkdir -p "$tmp/root/bin" "$tmp/root/flip" "$tmp/work/flip" "$tmp/secret" "$tmp/source"
+cp "$(command -v busybox)" "$tmp/root/bin/busybox"
+echo "leaked" >"$tmp/secret/file"
+echo "leaked" >"$tmp/secret-file"
+touch "$tmp/root/flip-file"
+ln -s "$tmp/secret" "$tmp/root/other"
+ln -s "$tmp/secret-file" "$tmp/root/other-file"
+ln -s "$tmp/secret" "$tmp/work/other"
+find "$tmp/secret" "$tmp/secret-file" -printf '%p %m %T@\n' >"$tmp/before"
+
+flippers=()
+flip()
+{
+	"$helpers/flip-link" "$1" "$2" >"$tmp/flips" &
+	flippers+=($!)
+	at_exit kill $!
+	wait_until 5 grep -q flipping "$tmp/flips" || fail "nothing flips"
+}
+flip "$tmp/root/flip" "$tmp/root/other"
+flip "$tmp/root/flip-file" "$tmp/root/other-file"
+flip "$tmp/work/flip" "$tmp/work/other"
+
+started=0
+refused=0
+for ((i = 0; i < 100; i++)); do
+	run_plain "$MENACE_RUN" -q --root "$tmp/root" -- /bin/busybox sh -c '
+		busybox cat /flip/file /other/file /flip-file /other-file; echo ran'
+	assert_not_contains "$stdout" leaked "output of start $i in a root that flips"
+	assert_match "$status" '^(0|2|125)$' "status of start $i"
+	[ "$status" -ne 0 ] || started=$((started + 1))
+
+	run_plain "$MENACE_RUN" -q --workspace "$tmp/work" --ro "$tmp/source:/work/flip/new" -- \
+		sh -c 'cat /work/flip/file /work/other/file; echo ran'
+	assert_not_contains "$stdout" leaked "output of start $i in a workspace that flips"
+	[ "$status" -ne 2 ] || refused=$((refused + 1))
+done
+for pid in "${flippers[@]}"; do
+	kill -0 "$pid" || fail "the flipping has ended"
+done
+# Both sides of the race were met.
+assert_ge "$started" 10 "starts in the root"
+assert_ge "$refused" 5 "links met in the workspace"
+assert_le "$refused" 95 "links met in the workspace"
+find "$tmp/secret" "$tmp/secret-file" -printf '%p %m %T@\n' >"$tmp/after"
+assert_eq "$(diff "$tmp/before" "$tmp/after")" "" "changes of the secret"
+assert_eq "$(grep -c "$tmp" /proc/self/mountinfo)" 0 "mounts left on the host"

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# CVE-2025-31133: masks were made of the image's own /dev/null, which was a link to
+# what should be masked
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_program busybox
+mkdir -p "$tmp/root/bin" "$tmp/root/dev" "$tmp/work/dir"
+cp "$(command -v busybox)" "$tmp/root/bin/busybox"
+echo "host file" >"$tmp/target"
+echo "hidden" >"$tmp/work/file"
+echo "hidden" >"$tmp/work/dir/file"
+
+for target in /proc/sysrq-trigger "$tmp/target" /proc/kcore; do
+	for name in null zero full random urandom tty shm pts fd stdin; do
+		ln -sfn "$target" "$tmp/root/dev/$name"
+	done
+	run --root "$tmp/root" --workspace "$tmp/work" --hide /work/file --hide /work/dir -- \
+		/bin/busybox sh -c 'busybox stat -c "%F %t:%T" /dev/null; echo x >/dev/null
+			busybox wc -c </work/file; busybox ls -A /work/dir
+			busybox wc -c </proc/kcore; echo h >/proc/sysrq-trigger
+			busybox grep -c "/run/mask" /proc/self/mountinfo' 2>/dev/null
+	assert_status 0
+	assert_match "$stdout" $'^character special file 1:3\n0\n0\n[1-9][0-9]*$' "output for $target"
+	assert_contains "$stderr" "/proc/sysrq-trigger: Read-only file system" "write for $target"
+done
+assert_eq "$(cat "$tmp/target")" "host file" "the file behind the link"
+# Every mask is of our own root, which is a tmpfs.
+run --root "$tmp/root" -- /bin/busybox cat /proc/self/mountinfo
+assert_eq "$(awk '$5 ~ "^/proc/" && ($4 !~ "^/run/mask" || $6 !~ "^ro," || $0 !~ " - tmpfs ")' \
+	<<<"$stdout")" "" "masks that are not ours"

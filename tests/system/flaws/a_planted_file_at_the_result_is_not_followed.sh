@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# CVE-2024-28185: what the runtime writes goes through a link planted in its place
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+mkdir "$tmp/rw" "$tmp/host"
+chmod 777 "$tmp/rw"
+echo "host file" >"$tmp/host/file"
+
+# Planted by an earlier run, which may write there.
+run --rw "$tmp/rw:/rw" -- ln -s "$tmp/host/file" /rw/result.json
+assert_status 0
+[ -L "$tmp/rw/result.json" ] || fail "no link was planted"
+(echo "through the link" >"$tmp/rw/result.json")
+assert_eq "$(cat "$tmp/host/file")" "through the link" "control: a plain write"
+echo "host file" >"$tmp/host/file"
+
+refused()
+{
+	run_plain "$MENACE_RUN" -o "$tmp/rw/result.json" -- echo ran
+	assert_refused "--json $tmp/rw/result.json: $1"
+	assert_eq "$(cat "$tmp/host/file")" "host file" "the file behind"
+}
+refused "Too many levels of symbolic links"
+ln -sfn "$tmp/host/new" "$tmp/rw/result.json"
+refused "Too many levels of symbolic links"
+assert_absent "$tmp/host/new"
+rm "$tmp/rw/result.json"
+mkdir "$tmp/rw/result.json"
+refused "Is a directory"
+rmdir "$tmp/rw/result.json"
+
+# A fifo would hold us until somebody reads.
+mkfifo "$tmp/rw/result.json"
+refused "a fifo that nobody reads"
+assert_le "$elapsed_ms" "$(scaled 2000)" "time until the fifo is refused"
+rm "$tmp/rw/result.json"
+
+# Exchanged while the run goes on: the result is in the file that was opened.
+: >"$tmp/rw/result.json"
+ln "$tmp/rw/result.json" "$tmp/first"
+run_plain "$MENACE_RUN" -q -o "$tmp/rw/result.json" --rw "$tmp/rw:/rw" -- sh -c "
+	rm /rw/result.json; ln -s '$tmp/host/file' /rw/result.json"
+assert_status 0
+assert_eq "$(cat "$tmp/host/file")" "host file" "the file behind"
+assert_eq "$(jq -r .schema "$tmp/first")" menace.result/1 "the result"
+
+# What the payload writes into it first does not stay.
+rm "$tmp/rw/result.json"
+chmod 666 "$tmp/first"
+run_plain "$MENACE_RUN" -q -o "$tmp/first" --rw "$tmp/first:/rw/first" -- sh -c '
+	head -c 100000 /dev/zero >/rw/first; echo "{\"reason\":\"exited\"}" >>/rw/first'
+assert_eq "$(jq -s -r 'length, .[0].schema' "$tmp/first" | tr '\n' ' ')" "1 menace.result/1 " \
+	"documents in the result"

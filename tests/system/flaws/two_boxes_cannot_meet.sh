@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# isolate before 2.6: boxes shared /dev/shm, and talked by keyrings and vsock.  Two runs at
+# once look for each other's signs in every channel that needs no common writable file
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
+need_root
+need_program unshare
+need_file "$helpers/meet"
+install -m 755 "$helpers/meet" "$tmp/meet"
+
+# Without a sandbox, two processes of one user find all of them (vsock needs a module).
+cat >"$tmp/control" <<'SH'
+mount -t tmpfs t /dev/shm && mkdir "$1/t" && mount --bind "$1/t" /tmp && mkfifo /mnt-fifo 2>/dev/null
+SH
+cat >"$tmp/control.sh" <<'SH'
+coproc put { "$1/meet" put "$1/meet"; }
+while read -r line <&"${put[0]}" && [ "$line" != ready ]; do :; done
+"$1/meet" get "$1/meet"
+SH
+run_plain unshare -i -n -m bash -c '
+	mount -t tmpfs t /dev/shm && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+		bash "$1/control.sh" "$1"' bash "$tmp"
+for channel in shm tmp sysv-shm sysv-queue posix-queue abstract flock record-lock; do
+	assert_contains "$stdout" "$channel found" "control"
+done
+rm -f /tmp/menace-meet
+
+check()
+{
+	local line
+
+	coproc put { "$MENACE_RUN" -q "$@" --ro "$tmp/meet:/meet" -- /meet put /usr/bin/env; }
+	while read -r line <&"${put[0]}" && [ "$line" != ready ]; do :; done
+	assert_eq "$line" ready "the first box"
+	run "$@" --ro "$tmp/meet:/meet" -- /meet get /usr/bin/env
+	assert_status 0
+	assert_eq "$(grep -c . "$tmp/stdout")" 10 "channels tried"
+	assert_eq "$(grep -v lock "$tmp/stdout" | grep ' found$')" "" "signs found with '$*'"
+	# shellcheck disable=SC2154 # set by coproc
+	eval "exec ${put[1]}>&-"
+	wait "$put_PID" 2>/dev/null
+}
+check
+check --userns
+check --level 2
+check --net loopback

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leases: who holds one keeps it, who does not is swept, and nothing else is touched
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/wait.h>
+
+#include "cgroups/cgroup.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/supervise/lease.h"
+#include "tests/lib/temptree.h"
+
+#define SOMEBODY 65534
+
+struct fixture {
+	struct temptree tree;
+	struct mr_cgroup_host *host;
+};
+
+static int set_up(void **state)
+{
+	static struct fixture f;
+	struct mr_error err;
+
+	temptree_make(&f.tree);
+	*state = &f;
+	return mr_cgroup_detect(&f.host, &err);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	f->host = mr_cgroup_host_free(f->host);
+	temptree_remove(&f->tree);
+	return 0;
+}
+
+static int take(struct fixture *f, const char *id)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	int fd = mr_lease_take(f->tree.fd, id, f->host, &err);
+
+	if (fd < 0)
+		fail_msg("%s", err.msg);
+	return fd;
+}
+
+static void expect_sweep(struct fixture *f, int swept, size_t failed)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	size_t n = 99;
+
+	assert_int_equal(mr_lease_sweep(f->tree.fd, &n, &err), swept);
+	assert_int_equal(n, failed);
+}
+
+static bool is_there(struct fixture *f, const char *name)
+{
+	return faccessat(f->tree.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void ids_are_unique_and_sort_by_time(void **state)
+{
+	char ids[1000][MR_RUN_ID_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(ids); i++) {
+		mr_lease_new_id(ids[i]);
+		assert_int_equal(strlen(ids[i]), 26);
+		assert_int_equal(strspn(ids[i], "0123456789abcdefghjkmnpqrstvwxyz"), 26);
+		if (i > 0)
+			assert_true(strncmp(ids[i - 1], ids[i], 10) <= 0);
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(ids[j] + 10, ids[i] + 10);
+	}
+}
+
+static void lease_that_is_held_survives(void **state)
+{
+	struct fixture *f = *state;
+	int fd = take(f, "held");
+
+	expect_sweep(f, 0, 0);
+	assert_true(is_there(f, "held"));
+	assert_int_equal(mr_lease_release(f->tree.fd, "held", fd), -1);
+	assert_false(is_there(f, "held"));
+	expect_sweep(f, 0, 0);
+}
+
+static void lease_is_for_its_owner_alone(void **state)
+{
+	struct fixture *f = *state;
+	int fd = take(f, "mine");
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	mr_lease_release(f->tree.fd, "mine", fd);
+}
+
+static void lease_that_is_abandoned_is_swept(void **state)
+{
+	struct fixture *f = *state;
+	int held = take(f, "held");
+
+	close(take(f, "abandoned-1"));
+	close(take(f, "abandoned-2"));
+	expect_sweep(f, 2, 0);
+	assert_false(is_there(f, "abandoned-1"));
+	assert_false(is_there(f, "abandoned-2"));
+	assert_true(is_there(f, "held"));
+	mr_lease_release(f->tree.fd, "held", held);
+}
+
+/* The lock is the description's: it lasts as long as one copy does, and a copy that closes takes
+ * nothing away. */
+static void lock_lasts_as_long_as_its_last_copy(void **state)
+{
+	struct fixture *f = *state;
+	int fd = take(f, "shared"), gate[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(gate), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(gate[1]);
+		_exit(read(gate[0], &byte, 1) != 0);
+	}
+	close(gate[0]);
+	close(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+	expect_sweep(f, 0, 0);
+	close(fd);
+	expect_sweep(f, 0, 0);
+	close(gate[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	expect_sweep(f, 1, 0);
+}
+
+static void name_that_is_taken_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+	struct mr_error err = MR_ERROR_INIT;
+	int fd = take(f, "same");
+
+	assert_int_equal(mr_lease_take(f->tree.fd, "same", f->host, &err), -EEXIST);
+	assert_string_equal(err.msg, "name the lease of run same: File exists");
+	expect_sweep(f, 0, 0);
+	mr_lease_release(f->tree.fd, "same", fd);
+}
+
+static void what_is_no_lease_is_left_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct mr_error err = MR_ERROR_INIT;
+	char text[8];
+	size_t failed;
+	int fd;
+
+	temptree_mkdir(f->tree.fd, "outside");
+	temptree_file(f->tree.fd, "outside/target", "stay");
+	temptree_mkdir(f->tree.fd, "leases");
+	fd = openat(f->tree.fd, "leases", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(symlinkat("../outside/target", fd, "link"), 0);
+	temptree_mkdir(fd, "folder");
+	assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
+	assert_int_equal(mr_lease_sweep(fd, &failed, &err), 0);
+	assert_int_equal(failed, 3);
+	assert_non_null(strstr(err.msg, "the lease of run "));
+	assert_int_equal(faccessat(fd, "link", F_OK, AT_SYMLINK_NOFOLLOW), 0);
+	assert_int_equal(faccessat(fd, "folder", F_OK, 0), 0);
+	assert_int_equal(faccessat(fd, "fifo", F_OK, 0), 0);
+	close(fd);
+	fd = openat(f->tree.fd, "outside/target", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, text, sizeof(text)), 4);
+	close(fd);
+}
+
+/* --- the folder, as an ordinary user --------------------------------------------- */
+
+/* In a child, as SOMEBODY when we are root: the message, or "" for success. */
+static void open_as_user(struct fixture *f, char *ret, size_t size)
+{
+	int out[2];
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct mr_error err = MR_ERROR_INIT;
+
+		if ((geteuid() == 0 && (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) < 0 ||
+					setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0)) ||
+		    setenv("XDG_RUNTIME_DIR", f->tree.path, 1) < 0)
+			_exit(1);
+		if (mr_lease_open_dir(&err) >= 0)
+			err.msg[0] = '\0';
+		_exit(write(out[1], err.msg, strlen(err.msg)) < 0);
+	}
+	close(out[1]);
+	n = read(out[0], ret, size - 1);
+	assert_true(n >= 0);
+	ret[n] = '\0';
+	close(out[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void give_away(struct fixture *f, const char *name)
+{
+	if (geteuid() == 0)
+		assert_int_equal(fchownat(f->tree.fd, name, SOMEBODY, SOMEBODY,
+					  AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW),
+				 0);
+}
+
+static void folder_is_made_for_its_owner_alone(void **state)
+{
+	struct fixture *f = *state;
+	char msg[600];
+	struct stat st;
+
+	give_away(f, "");
+	for (int i = 0; i < 2; i++) {
+		open_as_user(f, msg, sizeof(msg));
+		assert_string_equal(msg, "");
+	}
+	assert_int_equal(fstatat(f->tree.fd, "menace/leases", &st, AT_SYMLINK_NOFOLLOW), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, 0700);
+}
+
+static void folder_that_is_a_link_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	char msg[600], want[400];
+
+	temptree_mkdir(f->tree.fd, "elsewhere");
+	give_away(f, "elsewhere");
+	assert_int_equal(symlinkat("elsewhere", f->tree.fd, "menace"), 0);
+	give_away(f, "");
+	open_as_user(f, msg, sizeof(msg));
+	snprintf(want, sizeof(want), "%s: open folder menace: Not a directory", f->tree.path);
+	assert_string_equal(msg, want);
+	assert_int_equal(faccessat(f->tree.fd, "elsewhere/leases", F_OK, 0), -1);
+}
+
+static void folder_that_others_can_write_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	char msg[600];
+
+	temptree_mkdir(f->tree.fd, "menace");
+	assert_int_equal(fchmodat(f->tree.fd, "menace", 0720, 0), 0);
+	give_away(f, "menace");
+	give_away(f, "");
+	open_as_user(f, msg, sizeof(msg));
+	assert_non_null(strstr(msg, "folder menace belongs to user "));
+	assert_non_null(strstr(msg, "with mode 0720; it must be ours alone"));
+}
+
+static void folder_of_somebody_else_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	char msg[600];
+
+	if (geteuid() != 0)
+		skip();
+	temptree_mkdir(f->tree.fd, "menace");
+	give_away(f, "");
+	open_as_user(f, msg, sizeof(msg));
+	assert_non_null(strstr(msg, "folder menace belongs to user 0 with mode 0755"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_are_unique_and_sort_by_time),
+		TEST(lease_that_is_held_survives),
+		TEST(lease_is_for_its_owner_alone),
+		TEST(lease_that_is_abandoned_is_swept),
+		TEST(lock_lasts_as_long_as_its_last_copy),
+		TEST(name_that_is_taken_is_an_error),
+		TEST(what_is_no_lease_is_left_alone),
+		TEST(folder_is_made_for_its_owner_alone),
+		TEST(folder_that_is_a_link_is_refused),
+		TEST(folder_that_others_can_write_is_refused),
+		TEST(folder_of_somebody_else_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
