@@ -78,3 +78,13 @@ foreach(source ${fuzz_targets})
     target_link_libraries(${name} PRIVATE ${test_libraries})
   endif()
 endforeach()
+
+# The bench's own programs; tests/bench/run builds nothing.
+if(NOT MENACE_SANITIZE)
+  foreach(name driver getppid)
+    add_executable(bench-${name} tests/bench/${name}.c)
+    set_target_properties(bench-${name} PROPERTIES OUTPUT_NAME ${name}
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bench)
+    target_link_options(bench-${name} PRIVATE -static)
+  endforeach()
+endif()

@@ -42,12 +42,13 @@ static int clear_ambient(struct mr_error *err)
 static int drop_bounding(struct mr_error *err)
 {
 	for (unsigned int cap = 0; cap < CAP_LIMIT; cap++) {
-		int present = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
-
-		if (present < 0)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+			continue;
+		if (errno == EINVAL)
 			return 0;
-		if (present && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			return mr_err(err, MR_E_SYS, errno,
+		/* Without CAP_SETPCAP even what is gone already cannot be dropped again. */
+		if (errno != EPERM || prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 0)
+			return mr_err(err, MR_E_SYS, EPERM,
 				      "drop capability %u from the bounding set: %m", cap);
 	}
 	return 0;

@@ -6,6 +6,7 @@
 # serial
 
 . "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/runs.sh"
 
 need_root
 need_cgroups
@@ -18,7 +19,9 @@ living=$!
 exec 3>"$tmp/go" 4<"$tmp/out"
 read -r -u 4 word
 assert_eq "$word" ready
-lease=$(grep -l "pid $living\$" /run/menace/leases/*) || fail "no lease"
+id=$(run_id_of "$living") || fail "no run of process $living"
+lease=/run/menace/leases/$id
+[ -f "$lease" ] || fail "no lease $lease"
 kill -STOP "$living"
 run -v -- echo first
 assert_status 0

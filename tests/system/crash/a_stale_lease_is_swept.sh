@@ -6,6 +6,7 @@
 # serial
 
 . "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/runs.sh"
 
 need_root
 need_cgroups
@@ -18,8 +19,10 @@ living=$!
 exec 3>"$tmp/go" 4<"$tmp/out"
 read -r -u 4 word
 leases=/run/menace/leases
-lease=$(grep -l "pid $living\$" "$leases"/*) || fail "no lease"
-mapfile -t groups < <(find /sys/fs/cgroup -type d -name "$(basename "$lease")")
+id=$(run_id_of "$living") || fail "no run of process $living"
+lease=/run/menace/leases/$id
+[ -f "$lease" ] || fail "no lease $lease"
+mapfile -t groups < <(find /sys/fs/cgroup -type d -name "$id")
 [ "${#groups[@]}" -gt 0 ] || fail "no group of $lease anywhere"
 
 id=00000000000000000000000000

@@ -6,6 +6,7 @@
 # serial
 
 . "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/runs.sh"
 
 need_root
 need_cgroups
@@ -30,8 +31,9 @@ bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$other" \
 started=$!
 read -r word <"$tmp/out"
 assert_eq "$word" ready
-lease=$(grep -l "pid $started\$" /run/menace/leases/*) || fail "no lease"
-id=$(basename "$lease")
+id=$(run_id_of "$started") || fail "no run of process $started"
+lease=/run/menace/leases/$id
+[ -f "$lease" ] || fail "no lease $lease"
 [ -n "$(find "$other" -type d -name "$id")" ] || fail "no group of the run below $other"
 kill -KILL "$started"
 wait "$started" 2>/dev/null

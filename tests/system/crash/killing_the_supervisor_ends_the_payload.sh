@@ -6,6 +6,7 @@
 # serial
 
 . "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/runs.sh"
 
 need_root
 need_cgroups
@@ -25,8 +26,9 @@ group_pids()
 {
 	grep -l -s "$id" /proc/[0-9]*/cgroup | grep -v "/$supervisor/"
 }
-lease=$(grep -l "pid $supervisor\$" /run/menace/leases/*) || fail "no lease"
-id=$(basename "$lease")
+id=$(run_id_of "$supervisor") || fail "no run of process $supervisor"
+lease=/run/menace/leases/$id
+[ -f "$lease" ] || fail "no lease $lease"
 assert_ge "$(group_pids | wc -l)" 5 "processes of the run"
 
 kill -KILL "$supervisor"

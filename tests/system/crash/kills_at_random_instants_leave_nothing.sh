@@ -6,6 +6,7 @@
 # serial
 
 . "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/runs.sh"
 
 need_root
 need_cgroups
@@ -16,17 +17,6 @@ need_file "$kill_at_random"
 runs=${MENACE_KILL_RUNS:-$((MENACE_SLOWDOWN > 1 ? 60 : 500))}
 seed=${MENACE_KILL_SEED:-$RANDOM$RANDOM}
 echo "seed $seed"
-
-# Leases whose process is no more.
-list_stale_leases()
-{
-	local lease pid
-
-	for lease in /run/menace/leases/*; do
-		read -r _ pid 2>/dev/null <"$lease" || continue
-		[ -d "/proc/$pid" ] || echo "$lease"
-	done
-}
 
 # Files with our name anywhere a program may put temporary ones.
 list_files()
@@ -64,14 +54,14 @@ assert_ge "${BASH_REMATCH[1]}" $((runs * 2 / 3)) "runs killed alive"
 # One that certainly leaves something to be swept.
 "${quiet[@]}" -- sh -c 'sleep 1000 & sleep 1000' &
 started=$!
-leases_exist()
+lease_exists()
 {
-	[ -n "$(grep -l "pid $started\$" /run/menace/leases/* 2>/dev/null)" ]
+	id=$(run_id_of "$started") && [ -f "/run/menace/leases/$id" ]
 }
-wait_until 5 leases_exist || fail "the last run took no lease"
+wait_until 5 lease_exists || fail "the last run took no lease"
 kill -KILL "$started"
 wait "$started" 2>/dev/null
-leases_exist || fail "the killed run left no lease: nothing to be swept"
+[ -f "/run/menace/leases/$id" ] || fail "the killed run left no lease: nothing to be swept"
 
 run -- echo ok
 assert_status 0

@@ -6,23 +6,13 @@
 # serial
 
 . "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/runs.sh"
 
 need_root
 need_cgroups
 check_leaks
 
 runs=$((MENACE_SLOWDOWN > 1 ? 40 : 200))
-
-# Leases whose process is no more.
-list_stale_leases()
-{
-	local lease pid
-
-	for lease in /run/menace/leases/*; do
-		read -r _ pid 2>/dev/null <"$lease" || continue
-		[ -d "/proc/$pid" ] || echo "$lease"
-	done
-}
 
 # One run whose every process must live to its end; every fifth is killed instead.
 one()
