@@ -539,6 +539,8 @@ static int remove_group(const struct mr_cgroup *cg, const struct mr_group *g, ui
 			break;
 		poll(&p, p.fd >= 0, 1);
 	}
+	if (r == -ENOTDIR)
+		r = 0; /* a file of the kernel by that name, no group */
 	if (r == 0)
 		remove_parent(g);
 	return r;

@@ -44,10 +44,10 @@ static int drop_bounding(struct mr_error *err)
 	for (unsigned int cap = 0; cap < CAP_LIMIT; cap++) {
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 			continue;
-		if (errno == EINVAL)
+		/* Without CAP_SETPCAP even what is gone already, or was never there, is refused. */
+		if (errno == EINVAL || prctl(PR_CAPBSET_READ, cap, 0, 0, 0) < 0)
 			return 0;
-		/* Without CAP_SETPCAP even what is gone already cannot be dropped again. */
-		if (errno != EPERM || prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 0)
+		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 0)
 			return mr_err(err, MR_E_SYS, EPERM,
 				      "drop capability %u from the bounding set: %m", cap);
 	}
