@@ -69,7 +69,7 @@ static int open_component(int dir_fd, const char *name, bool dir, const char *de
 			  struct mr_error *err)
 {
 	struct stat st;
-	int fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC | (dir ? O_DIRECTORY : 0));
+	int fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	*missing = fd < 0 && errno == ENOENT;
 	if (*missing)
@@ -80,6 +80,10 @@ static int open_component(int dir_fd, const char *name, bool dir, const char *de
 		mr_close(fd);
 		return mr_err(err, MR_E_USAGE, ELOOP,
 			      "%s: %s is a symbolic link; it is not followed", dest, name);
+	}
+	if (dir && !S_ISDIR(st.st_mode)) {
+		mr_close(fd);
+		return mr_err(err, MR_E_USAGE, ENOTDIR, "%s: %s: %m", dest, name);
 	}
 	return fd;
 }

@@ -369,14 +369,20 @@ static void on_oom(struct mr_source *source, uint32_t events)
 void mr_streams_progress(struct mr_pump_out *pump, size_t n)
 {
 	struct mr_run *run = pump->owner;
+	bool over;
 
 	run->out_bytes += n;
+	over = run->out_bytes > run->spec->limits_output_bytes;
 	if (n && run->deadlines.source.fd >= 0)
 		mr_deadlines_activity(&run->deadlines);
-	if (run->out_bytes > run->spec->limits_output_bytes && run->state == MR_RUN_RUNNING)
+	if (over && run->state == MR_RUN_RUNNING) {
 		kill_for(run, MR_KILL_OUTPUT);
-	else
-		handle(run, EV_PROGRESS, NULL);
+		return;
+	}
+	/* The verdict must not depend on whether it ended before we had read it all. */
+	if (over && run->state == MR_RUN_ENDING && run->facts.kill == MR_KILL_NONE)
+		run->facts.kill = MR_KILL_OUTPUT;
+	handle(run, EV_PROGRESS, NULL);
 }
 
 static uint64_t drain_ns(const struct mr_run *run)

@@ -73,7 +73,9 @@ static int make_entries(uint64_t total, int folders, int n, char **dirs)
 static int grow(uint64_t size, int allocate, const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	int r = fd < 0 ? fd : allocate ? fallocate(fd, 0, 0, (off_t)size) : ftruncate(fd, (off_t)size);
+	int r = fd < 0	   ? fd
+		: allocate ? fallocate(fd, 0, 0, (off_t)size)
+			   : ftruncate(fd, (off_t)size);
 
 	return r < 0 ? report("made", 0, errno) : report("made", size, 0);
 }

@@ -45,8 +45,10 @@ static int raise_limit(const char *what)
 		const char *name;
 		int resource;
 	} rows[] = {
-		{ "nofile", RLIMIT_NOFILE }, { "core", RLIMIT_CORE },
-		{ "fsize", RLIMIT_FSIZE },   { "stack", RLIMIT_STACK },
+		{ "nofile", RLIMIT_NOFILE },
+		{ "core", RLIMIT_CORE },
+		{ "fsize", RLIMIT_FSIZE },
+		{ "stack", RLIMIT_STACK },
 	};
 	struct rlimit limit;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flip-link: exchange two names as fast as possible, until killed
+ * flip-link: exchange two names all the time, until killed
  *
  *   flip-link PATH OTHER
  *
@@ -10,12 +10,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EXCHANGE 2 /* RENAME_EXCHANGE */
 
 int main(int argc, char **argv)
 {
+	const struct timespec breath = { .tv_nsec = 20000 };
+
 	if (argc != 3)
 		return 1;
 	for (unsigned long n = 0;; n++) {
@@ -25,5 +28,7 @@ int main(int argc, char **argv)
 		}
 		if (n == 0 && (puts("flipping") < 0 || fflush(stdout) != 0))
 			return 1;
+		/* Without a breath it would keep the lock that every other rename waits for. */
+		nanosleep(&breath, NULL);
 	}
 }

@@ -128,7 +128,8 @@ static void init_message(struct fd_message *m)
 {
 	memset(m, 0, sizeof(*m));
 	m->iov = (struct iovec){ &m->byte, 1 };
-	m->msg = (struct msghdr){ .msg_iov = &m->iov, .msg_iovlen = 1,
+	m->msg = (struct msghdr){ .msg_iov = &m->iov,
+				  .msg_iovlen = 1,
 				  .msg_control = &m->control,
 				  .msg_controllen = sizeof(m->control) };
 }
@@ -143,7 +144,8 @@ static int send_stdout(const char *path)
 		return fail("connect");
 	init_message(&m);
 	m.control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
-					     .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+					     .cmsg_level = SOL_SOCKET,
+					     .cmsg_type = SCM_RIGHTS };
 	memcpy(CMSG_DATA(&m.control.header), &fd, sizeof(fd));
 	if (sendmsg(s, &m.msg, 0) != 1 || read(s, &m.byte, 1) != 1)
 		return fail("send");

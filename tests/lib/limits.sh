@@ -38,6 +38,7 @@ run_helper()
 start()
 {
 	rm -f "$result"
+	# shellcheck disable=SC2034 # for fail
 	last_command=$(printf '%q ' "$MENACE_RUN" "$@")
 	began=$(now_ms)
 	"$MENACE_RUN" -o "$result" --ro "$helpers:/helpers" "$@" \

@@ -6,9 +6,10 @@
 # run_id_of PID: the run that this menace-run drives, by the group of its child.
 run_id_of()
 {
-	local child id
+	local child children id
 
-	for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+	read -r -a children 2>/dev/null <"/proc/$1/task/$1/children" || true
+	for child in "${children[@]}"; do
 		id=$(sed -n 's|.*/menace/\([0-9a-z]\{26\}\)$|\1|p' "/proc/$child/cgroup" 2>/dev/null | head -n 1)
 		[ -n "$id" ] && echo "$id" && return
 	done

@@ -21,7 +21,7 @@ struct fixture {
 	struct mr_loop *loop;
 	struct mr_deadlines d;
 	uint64_t began_ns;
-	uint64_t cpu_us;       /* what the clock shows */
+	uint64_t cpu_us; /* what the clock shows */
 	uint64_t cpu_share_pc; /* and how fast it runs by itself, in percent of one CPU */
 	int cpu_error;
 	unsigned int looks, due[4];
@@ -113,7 +113,8 @@ static void nothing_is_due_without_limits(void **state)
 	struct fixture *f = *state;
 
 	f->cpu_us = NONE / 4;
-	begin(f, (struct mr_deadlines_opts){ .wall_ms = NONE, .cpu_time_ms = NONE, .idle_ms = NONE });
+	begin(f,
+	      (struct mr_deadlines_opts){ .wall_ms = NONE, .cpu_time_ms = NONE, .idle_ms = NONE });
 	run_until(f, 60);
 	assert_int_equal(sum_due(f), 0);
 	assert_int_equal(f->looks, 0);
@@ -123,14 +124,14 @@ static void a_year_is_not_over_at_once(void **state)
 {
 	struct fixture *f = *state;
 
-	begin(f, (struct mr_deadlines_opts){ .wall_ms = YEAR_MS, .cpu_time_ms = YEAR_MS,
-					     .idle_ms = YEAR_MS });
+	begin(f, (struct mr_deadlines_opts){
+			 .wall_ms = YEAR_MS, .cpu_time_ms = YEAR_MS, .idle_ms = YEAR_MS });
 	run_until(f, 30);
 	assert_int_equal(sum_due(f), 0);
 	/* nor a time beyond what 64 bits of nanoseconds hold */
 	mr_deadlines_stop(&f->d);
-	begin(f, (struct mr_deadlines_opts){ .wall_ms = NONE - 1, .cpu_time_ms = NONE,
-					     .idle_ms = NONE });
+	begin(f, (struct mr_deadlines_opts){
+			 .wall_ms = NONE - 1, .cpu_time_ms = NONE, .idle_ms = NONE });
 	run_until(f, 30);
 	assert_int_equal(sum_due(f), 0);
 }
@@ -155,8 +156,8 @@ static void cpu_of_many_processors_is_watched_closer(void **state)
 	struct fixture *f = *state;
 
 	f->cpu_share_pc = 400;
-	begin(f, (struct mr_deadlines_opts){ .wall_ms = NONE, .cpu_time_ms = 200, .idle_ms = NONE,
-					     .cpus = 4 });
+	begin(f, (struct mr_deadlines_opts){
+			 .wall_ms = NONE, .cpu_time_ms = 200, .idle_ms = NONE, .cpus = 4 });
 	run_until(f, 5000);
 	assert_int_equal(f->due[MR_DEADLINE_CPU], 1);
 	assert_true(elapsed_ms(f) >= 50);
@@ -167,8 +168,8 @@ static void long_budget_is_looked_at_seldom(void **state)
 {
 	struct fixture *f = *state;
 
-	begin(f, (struct mr_deadlines_opts){ .wall_ms = NONE, .cpu_time_ms = 60000,
-					     .idle_ms = NONE });
+	begin(f,
+	      (struct mr_deadlines_opts){ .wall_ms = NONE, .cpu_time_ms = 60000, .idle_ms = NONE });
 	run_until(f, 50);
 	assert_int_equal(f->looks, 0);
 }
@@ -211,7 +212,8 @@ static void activity_puts_idle_off(void **state)
 	struct fixture *f = *state;
 	uint64_t last = 0;
 
-	begin(f, (struct mr_deadlines_opts){ .wall_ms = NONE, .cpu_time_ms = NONE, .idle_ms = 100 });
+	begin(f,
+	      (struct mr_deadlines_opts){ .wall_ms = NONE, .cpu_time_ms = NONE, .idle_ms = 100 });
 	while (!sum_due(f) && elapsed_ms(f) < 300) {
 		struct mr_error err;
 
@@ -250,8 +252,8 @@ static void polls_come_again_and_again(void **state)
 	struct fixture *f = *state;
 
 	f->stop_when_due = false;
-	begin(f, (struct mr_deadlines_opts){ .wall_ms = NONE, .cpu_time_ms = NONE, .idle_ms = NONE,
-					     .poll_ms = 5 });
+	begin(f, (struct mr_deadlines_opts){
+			 .wall_ms = NONE, .cpu_time_ms = NONE, .idle_ms = NONE, .poll_ms = 5 });
 	while (f->due[MR_DEADLINE_POLL] < 5 && elapsed_ms(f) < 5000) {
 		struct mr_error err;
 
@@ -267,8 +269,8 @@ static void polls_do_not_put_off_the_wall(void **state)
 	struct fixture *f = *state;
 
 	f->stop_when_due = false;
-	begin(f, (struct mr_deadlines_opts){ .wall_ms = 60, .cpu_time_ms = NONE, .idle_ms = NONE,
-					     .poll_ms = 5 });
+	begin(f, (struct mr_deadlines_opts){
+			 .wall_ms = 60, .cpu_time_ms = NONE, .idle_ms = NONE, .poll_ms = 5 });
 	while (!f->due[MR_DEADLINE_WALL] && elapsed_ms(f) < 5000) {
 		struct mr_error err;
 

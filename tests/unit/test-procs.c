@@ -43,8 +43,8 @@ static void burn(unsigned int ms)
 /* The name would end the second field of stat early for a reader that is not careful. */
 static void grandchild(int ready)
 {
-	char *eaten = mmap(NULL, EAT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			   0);
+	char *eaten =
+		mmap(NULL, EAT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_t thread;
 
 	prctl(PR_SET_NAME, ") R 1 1 (");

@@ -34,8 +34,8 @@ struct fixture {
 	uint64_t progress_bytes;
 	unsigned int progress_calls;
 	int payload[2]; /* what the payload holds is [1] for output, [0] for input */
-	int caller[2];	/* what the caller holds is [0] for output, [1] for input */
-	char *bytes;	/* BIG of them, no two neighbourhoods alike */
+	int caller[2]; /* what the caller holds is [0] for output, [1] for input */
+	char *bytes; /* BIG of them, no two neighbourhoods alike */
 };
 
 static int set_up(void **state)

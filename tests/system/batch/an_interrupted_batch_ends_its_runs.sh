@@ -18,7 +18,7 @@ done >"$tmp/specs"
 batch=$!
 four_live()
 {
-	[ "$(cat "/proc/$batch/task/$batch/children" | wc -w)" -ge 4 ]
+	[ "$(wc -w <"/proc/$batch/task/$batch/children")" -ge 4 ]
 }
 wait_until 10 four_live || fail "no four runs"
 sleep 0.2

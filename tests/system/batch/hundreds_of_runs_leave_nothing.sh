@@ -21,26 +21,26 @@ exec 5>"$tmp/in" 6<"$tmp/out"
 # feed N: and wait for their results.
 feed()
 {
-	local i line
+	local i n
 
 	for ((i = 0; i < $1; i += 4)); do
 		printf '{"schema": "menace.spec/1", "program": ["true"]}\n' >&5
 		printf '{"schema": "menace.spec/1", "program": ["sh", "-c", "(sleep 1000 &)"]}\n' >&5
 		printf '{"schema": "menace.spec/1", "program": ["no-such-program"]}\n' >&5
 		printf '{"schema": "menace.spec/1", "program": ["sh", "-c", "echo > f"], "sandbox": {"workspace": "%s"}}\n' "$tmp/w" >&5
-		for line in 1 2 3 4; do
-			read -r -t "$(scaled 20)" -u 6 line || fail "no result"
+		for n in 1 2 3 4; do
+			read -r -t "$(scaled 20)" -u 6 || fail "no result $((i + n))"
 		done
 	done
 }
 state()
 {
-	ls "/proc/$batch/fd" | wc -l
+	find "/proc/$batch/fd" -mindepth 1 | wc -l
 	awk '/VmRSS/ { print int($2 / 4096) }' "/proc/$batch/status"
 	wc -l <"/proc/$batch/mountinfo"
 	wc -w <"/proc/$batch/task/$batch/children"
 }
-feed 40
+feed 20
 before=$(state)
 feed "$runs"
 assert_eq "$(state)" "$before" "descriptors, memory in 4 MiB, mounts, children"

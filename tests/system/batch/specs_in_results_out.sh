@@ -9,7 +9,7 @@
 need_root
 
 for i in $(seq 0 19); do
-	printf '{"schema": "menace.spec/1", "name": "n%d", "program": ["sh", "-c", "echo out %d; echo err >&2; exit %d"]}\n' $i $i $i
+	printf '{"schema": "menace.spec/1", "name": "n%d", "program": ["sh", "-c", "echo out %d; echo err >&2; exit %d"]}\n' "$i" "$i" "$i"
 done >"$tmp/specs"
 
 for jobs in 1 2 8 64; do

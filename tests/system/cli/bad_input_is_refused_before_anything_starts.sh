@@ -6,16 +6,24 @@
 
 . "$(dirname "$0")/../../lib/system.sh"
 
-# refused ITEM VALUE... : each value of this option, none of which may start the program.
+# refused OPTION VALUE... : none of these may start the program.
 refused()
 {
-	local option=$1 value
-	shift
+	refused_as "$1" "$@"
+}
+
+# refused_as ITEM OPTION VALUE... : and the message calls the option ITEM.
+refused_as()
+{
+	local item=$1 option=$2 value said
+	shift 2
 	for value; do
-		rm -f "$result"
-		run_plain "$MENACE_RUN" -o "$result" "$option" "$value" -- echo started
-		assert_refused "$option"
-		assert_contains "$stderr" "${value:0:20}" "message"
+		said=$("$MENACE_RUN" -o "$result" "$option" "$value" -- echo started 2>&1)
+		status=$?
+		[ $status -eq 2 ] || fail "$option '$value' gives status $status: $said"
+		[[ $said == "menace-run: "*"$item"* ]] || fail "$option '$value' is not named: $said"
+		assert_contains "$said" "${value:0:20}" "message"
+		assert_not_contains "$said" started
 		assert_absent "$result"
 	done
 }
@@ -39,7 +47,7 @@ refused --memory 1 1023k 65Gi
 refused --pids 0
 refused --nofile 0 2 1048577
 refused --hostname ""
-refused --cwd relative ""
+refused_as cwd --cwd relative ""
 refused --env =x ''
 refused --env-pass 'A=B' ''
 refused --ro '' relative: :/x

@@ -25,7 +25,7 @@ assert_eq "$(cat "$tmp/dir/file" "$tmp/dir/new")" $'text\nmore\nnew'
 
 run --tmpfs /scratch:64k -- sh -c 'ls -A /scratch; head -c 32768 /dev/zero >/scratch/a && echo fits
 	head -c 65536 /dev/zero >/scratch/b 2>/dev/null || echo full'
-assert_eq "$(echo $stdout)" "fits full"
+assert_eq "${stdout//$'\n'/ }" "fits full"
 
 run --hide /usr/share -- sh -c 'ls -A /usr/share | wc -l'
 assert_eq "$stdout" 0
@@ -39,5 +39,5 @@ ldd /usr/bin/busybox >/dev/null 2>&1 && skip "busybox is not static"
 ln -s busybox "$tmp/root/bin/sh"
 run --root "$tmp/root" -- sh -c 'echo in; [ -d /usr/share ] && echo host; echo x >/new || echo refused'
 assert_status 0
-assert_eq "$(echo $stdout)" "in refused"
+assert_eq "${stdout//$'\n'/ }" "in refused"
 assert_absent "$tmp/root/new"

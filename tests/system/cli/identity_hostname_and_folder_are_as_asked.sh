@@ -9,21 +9,21 @@ need_root
 
 run --uid 1234 --gid 4321 -- sh -c 'id -u; id -g; id -G; touch /work/f && stat -c %u:%g /work/f'
 assert_status 0
-assert_eq "$(echo $stdout)" "1234 4321 4321 1234:4321"
+assert_eq "${stdout//$'\n'/ }" "1234 4321 4321 1234:4321"
 
 run --userns --uid 7 --gid 8 -- sh -c 'id -u; id -g; id -G'
-assert_eq "$(echo $stdout)" "7 8 8"
+assert_eq "${stdout//$'\n'/ }" "7 8 8"
 
 run --uid 0 -- true
 assert_refused uid "without a user namespace this would be the host's root"
 run --userns --uid 0 --gid 0 -- sh -c 'id -u; touch /usr/x 2>/dev/null || echo no; cat /etc/shadow 2>/dev/null || echo no'
-assert_eq "$(echo $stdout)" "0 no no" "root inside"
+assert_eq "${stdout//$'\n'/ }" "0 no no" "root inside"
 
 run -- sh -c 'id -un; id -gn; pwd; hostname; whoami'
-assert_eq "$(echo $stdout)" "sandbox sandbox /work sandbox sandbox"
+assert_eq "${stdout//$'\n'/ }" "sandbox sandbox /work sandbox sandbox"
 
 run --hostname abc.example --cwd /tmp -- sh -c 'hostname; pwd; grep -c abc.example /etc/hosts'
-assert_eq "$(echo $stdout)" "abc.example /tmp 1"
+assert_eq "${stdout//$'\n'/ }" "abc.example /tmp 1"
 
 run --cwd /nonexistent/folder -- pwd
 assert_ne "$status" 0

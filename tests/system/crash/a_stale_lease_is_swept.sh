@@ -18,6 +18,7 @@ mkfifo "$tmp/out" "$tmp/go"
 living=$!
 exec 3>"$tmp/go" 4<"$tmp/out"
 read -r -u 4 word
+assert_eq "$word" ready
 leases=/run/menace/leases
 id=$(run_id_of "$living") || fail "no run of process $living"
 lease=/run/menace/leases/$id
@@ -26,8 +27,13 @@ mapfile -t groups < <(find /sys/fs/cgroup -type d -name "$id")
 [ "${#groups[@]}" -gt 0 ] || fail "no group of $lease anywhere"
 
 id=00000000000000000000000000
-at_exit rm -f "$leases/$id" "$leases/stray"
-echo 'pid 1' >"$leases/$id"
+remove_all()
+{
+	rm -f "$leases/$id" "$leases/stray"
+	rmdir "${made[@]/%//inner}" "${made[@]}" 2>/dev/null
+}
+at_exit remove_all
+cp "$lease" "$leases/$id"
 made=()
 for group in "${groups[@]}"; do
 	made+=("$(dirname "$group")/$id")
@@ -48,6 +54,13 @@ done
 echo >&3
 wait "$living"
 assert_eq $? 0 "exit status of the living run"
+
+# A lease that names other places does nothing there.
+mkdir -p "$tmp/place/menace/$id"
+printf '%s\n' "$tmp/place" /etc relative "$(printf 'x%.0s' {1..5000})" >"$leases/$id"
+run -v -- echo ran
+assert_eq "$status:$stdout" 0:ran
+[ -d "$tmp/place/menace/$id" ] || fail "a folder that is no group was removed"
 
 # Not the name of a run: nothing is done to a group because of it.
 ln -s /etc/passwd "$leases/stray"

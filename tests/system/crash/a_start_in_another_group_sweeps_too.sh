@@ -19,10 +19,12 @@ hybrid) base=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgr
 esac
 other=$base/menace-test.$$
 mkdir "$other" || skip "no right to make a group in $base"
-at_exit remove_groups
+at_exit wait_until 2 remove_groups
+# A group stays busy for a moment after its last process.
 remove_groups()
 {
 	find "$other" -depth -type d -exec rmdir {} \; 2>/dev/null
+	[ ! -d "$other" ]
 }
 
 mkfifo "$tmp/out"

@@ -31,7 +31,7 @@ except OSError:
 print(time.time() - began < 2)
 '
 assert_status 0
-assert_eq "$(echo $stdout)" "ENETUNREACH ENETUNREACH ENETUNREACH ENETUNREACH unresolved True"
+assert_eq "${stdout//$'\n'/ }" "ENETUNREACH ENETUNREACH ENETUNREACH ENETUNREACH unresolved True"
 row()
 {
 	json ".denials.rows[] | select(.object == \"$1\") | \"\(.layer) \(.what) \(.errno.name) \(.rule) \(.allow)\""

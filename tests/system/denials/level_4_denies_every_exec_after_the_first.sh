@@ -34,4 +34,4 @@ if pid == 0:
 print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 '
 assert_status 0
-assert_eq "$(echo $stdout)" "Operation not permitted 9"
+assert_eq "${stdout//$'\n'/ }" "Operation not permitted 9"

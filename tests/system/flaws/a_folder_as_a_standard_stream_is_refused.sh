@@ -16,7 +16,7 @@ for options in "" --userns --tty "--level 2"; do
 	# shellcheck disable=SC2086 # words
 	"$MENACE_RUN" $options --ro "$tmp/show-fds:/show-fds" -- /show-fds </ >"$tmp/out" 2>"$tmp/err"
 	assert_eq "$? $(cat "$tmp/out")" "2 " "status and output with '$options' and a folder as 0"
-	assert_contains "$(cat "$tmp/err")" "standard input is a directory" "message"
+	assert_contains "$(cat "$tmp/err")" "is a directory" "message with '$options'"
 done
 run --stdin / -- cat
 assert_refused "standard input is a directory"
@@ -26,6 +26,6 @@ assert_refused "standard input is a directory"
 "$MENACE_RUN" --ro "$tmp/show-fds:/show-fds" -- sh -c '/show-fds >/work/o; cat /work/o >&2' \
 	1</ 2>"$tmp/err"
 assert_eq "$?" 2 "status with a folder as 1"
-assert_contains "$(cat "$tmp/err")" "standard output is a directory" "message"
+assert_contains "$(cat "$tmp/err")" "descriptor 1 is a directory" "message"
 "$MENACE_RUN" --ro "$tmp/show-fds:/show-fds" -- /show-fds 2</ >"$tmp/out"
 assert_eq "$? $(cat "$tmp/out")" "2 " "status and output with a folder as 2"

@@ -27,10 +27,9 @@ for options in "" --userns "--userns --uid 0 --gid 0" "--level 2" "--level 2 --u
 done
 
 # A program with file capabilities on a mount of the caller's gets none.
-need_program setcap
-cp "$(command -v busybox || echo /bin/true)" "$tmp/program"
-setcap cap_net_raw,cap_chown+eip "$tmp/program" 2>/dev/null || skip "no file capabilities in $tmp"
-need_program busybox
-run --ro "$tmp/program:/program" -- /program grep -E '^Cap(Prm|Eff)' /proc/self/status
+need_program setcap busybox
+cp "$(command -v busybox)" "$tmp/busybox"
+setcap cap_net_raw,cap_chown+eip "$tmp/busybox" 2>/dev/null || skip "no file capabilities in $tmp"
+run --ro "$tmp/busybox:/opt/busybox" -- /opt/busybox grep -E '^Cap(Prm|Eff)' /proc/self/status
 assert_eq "$status $(tr -d '\t' <<<"$stdout" | tr '\n' ' ')" \
 	"0 CapPrm:0000000000000000 CapEff:0000000000000000 " "a program with file capabilities"

@@ -6,13 +6,13 @@
 . "$(dirname "$0")/../../lib/system.sh"
 
 for kind in proc sysfs ext4 overlay cgroup cgroup2 devtmpfs fuse bind dev '' ro,suid; do
-	printf '{"schema":"menace.spec/1","argv":["true"],"mounts":[{"%s":"/tmp","dest":"/x"}]}' \
+	printf '{"schema":"menace.spec/1","program":["true"],"mounts":[{"type":"%s","source":"/usr","dest":"/x"}]}' \
 		"$kind" >"$tmp/spec.json"
 	run --spec "$tmp/spec.json"
 	assert_refused "mounts"
 done
-for key in kind type fs options data flags suid dev exec; do
-	printf '{"schema":"menace.spec/1","argv":["true"],"mounts":[{"kind":"ro","source":"/usr","dest":"/x","%s":"proc"}]}' \
+for key in kind fstype fs options data flags suid dev exec; do
+	printf '{"schema":"menace.spec/1","program":["true"],"mounts":[{"type":"ro","source":"/usr","dest":"/x","%s":"proc"}]}' \
 		"$key" >"$tmp/spec.json"
 	run --spec "$tmp/spec.json"
 	assert_refused "mounts"

@@ -18,10 +18,11 @@ for option in --uid --gid "-s sandbox.uid" "-s sandbox.gid"; do
 	done
 done
 for id in '""' '"0x0"' -1 '"1000:"' 4294967295 '" 1"' 1.5 null true '[]' 1e30; do
-	printf '{"schema":"menace.spec/1","argv":["id"],"sandbox":{"uid":%s}}' "$id" >"$tmp/spec.json"
+	printf '{"schema":"menace.spec/1","program":["id"],"sandbox":{"uid":%s}}' "$id" >"$tmp/spec.json"
 	run --spec "$tmp/spec.json"
 	assert_status 2
 	assert_eq "$stdout" "" "output with the document's $id"
+	assert_contains "$stderr" "sandbox.uid" "message for the document's $id"
 done
 
 # Just inside is accepted, and is what it says.

@@ -12,7 +12,7 @@ printf '#!/bin/sh\necho "ran $0 $*"\n' >"$tmp/script"
 chmod 755 "$tmp/script"
 
 # A program whose name is one of our options, or of a tool's we do not use.
-for name in --bind --rw=/ --root=/ -v --version --help -oX '--cwd=/proc' '-c' '--'; do
+for name in --bind --rw=x --root=x -v --version --help -oX '--cwd=x' '-c' '--'; do
 	cp "$tmp/script" "$tmp/cwd/$name"
 	run --ro "$tmp/cwd:/opt/names" -e "PATH=/opt/names:/usr/bin:/bin" -- "$name" --rw / --net host
 	assert_eq "$status $stdout" "0 ran /opt/names/$name --rw / --net host" "program $name"

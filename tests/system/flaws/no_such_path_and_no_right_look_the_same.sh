@@ -26,8 +26,8 @@ for options in "" --userns "--level 2"; do
 		/var/lib/dpkg/status
 	assert_eq "$stdout" "$nowhere" "answers for what the host has, with '$options'"
 done
-run -- sh -c 'for i in 1 99999; do (cat "/proc/$i/status") 2>&1 | sed "s/$i/N/"; kill -0 $i 2>&1; done' 
-assert_eq "$(sort -u <<<"$(grep 'proc' <<<"$stdout")" | wc -l)" 1 "answers for init and for nobody"
+run -- sh -c 'for i in 1 99999; do (cat "/proc/$i/status") 2>&1 | sed "s/$i/N/"; done | sort -u | wc -l'
+assert_eq "$stdout" 1 "answers for init and for nobody"
 
 # Outside: a caller gets the same words for a path that he may not see, there or not.
 ours=("${as_user[@]}" "$MENACE_RUN" --best-effort cgroup)
@@ -36,7 +36,8 @@ words()
 	run_plain "${ours[@]}" "$@"
 	assert_status 2
 	assert_eq "$stdout" "" "standard output"
-	stderr=${stderr//$tmp\/closed\/[a-z]*/PATH}
+	stderr=${stderr//there/PATH}
+	stderr=${stderr//nothing/PATH}
 }
 for option in --ro --rw --workspace --root --stdin; do
 	words $option "$tmp/closed/there" -- true

@@ -6,8 +6,12 @@
 
 . "$(dirname "$0")/../../lib/system.sh"
 
-need_unprivileged_user
-install -d -o 65534 -g 65534 "$tmp/user"
+need_root
+need_program setpriv
+# A user of our own, so that an attack that works meets none but this test.
+uid=$((61000 + $$ % 4000))
+as_user=(setpriv --reuid=$uid --regid=$uid --clear-groups --inh-caps=-all)
+install -d -o $uid -g $uid "$tmp/user"
 export XDG_RUNTIME_DIR=$tmp/user
 
 "${as_user[@]}" sleep 100 &
@@ -34,7 +38,7 @@ kill -0 "$bystander" || fail "the bystander is gone"
 
 # What the payload says it is does not matter: a name, a file, a pid written somewhere.
 mkdir "$tmp/rw"
-chown 65534:65534 "$tmp/rw"
+chown $uid:$uid "$tmp/rw"
 run -t 1 --rw "$tmp/rw:/rw" -- sh -c "echo $bystander >/rw/pid; echo $bystander >/tmp/pid
 	exec -a menace-run sh -c 'trap \"\" TERM HUP INT; while :; do :; done'" 2>/dev/null
 assert_match "$status" '^(124|127|2)$' "exit status"

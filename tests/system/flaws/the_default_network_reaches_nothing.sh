@@ -39,7 +39,7 @@ for address in 127.0.0.1 127.1.2.3 0.0.0.0 169.254.169.254 10.0.0.1 192.168.0.1 
 	run -- bash -c "exec 3<>/dev/tcp/$address/$port"
 	assert_ne "$status" 0 "status of $address"
 	assert_contains "$stderr" "Network is unreachable" "answer of $address"
-	assert_ge "$(json '[.denials.items[] | select(.layer == "network" and .what == "connect")] | length')" \
+	assert_ge "$(json '[.denials.rows[] | select(.layer == "network" and .what == "connect")] | length')" \
 		1 "denials of $address"
 done
 run -- perl -e 'use Socket; socket(S, PF_INET, SOCK_DGRAM, 0); for my $a ("127.0.0.1", "8.8.8.8") {

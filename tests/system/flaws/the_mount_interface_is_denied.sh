@@ -33,6 +33,6 @@ check --net loopback
 # And each denial is told, with its name.
 run --ro "$tmp/probe:/probe" -- /probe
 for call in mount open_tree fsopen setns keyctl bpf; do
-	assert_eq "$(json "[.denials.items[] | select(.what == \"$call\" and .layer == \"seccomp\")] | length")" \
+	assert_eq "$(json "[.denials.rows[] | select(.what == \"$call\" and .layer == \"seccomp\")] | length")" \
 		1 "denials of $call"
 done

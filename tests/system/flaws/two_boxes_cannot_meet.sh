@@ -14,20 +14,17 @@ install -m 755 "$helpers/meet" "$tmp/meet"
 
 # Without a sandbox, two processes of one user find all of them (vsock needs a module).
 cat >"$tmp/control" <<'SH'
-mount -t tmpfs t /dev/shm && mkdir "$1/t" && mount --bind "$1/t" /tmp && mkfifo /mnt-fifo 2>/dev/null
-SH
-cat >"$tmp/control.sh" <<'SH'
-coproc put { "$1/meet" put "$1/meet"; }
+cd /dev/shm || exit 9
+coproc put { ./meet put ./meet; }
 while read -r line <&"${put[0]}" && [ "$line" != ready ]; do :; done
-"$1/meet" get "$1/meet"
+./meet get ./meet
 SH
 run_plain unshare -i -n -m bash -c '
-	mount -t tmpfs t /dev/shm && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
-		bash "$1/control.sh" "$1"' bash "$tmp"
-for channel in shm tmp sysv-shm sysv-queue posix-queue abstract flock record-lock; do
+	mount -t tmpfs t /dev/shm && cp "$1/meet" "$1/control" /dev/shm/ && mount -t tmpfs t /tmp &&
+		exec setpriv --reuid=65534 --regid=65534 --clear-groups bash /dev/shm/control' bash "$tmp"
+for channel in shm tmp sysv-shm sysv-queue posix-queue abstract key flock record-lock; do
 	assert_contains "$stdout" "$channel found" "control"
 done
-rm -f /tmp/menace-meet
 
 check()
 {

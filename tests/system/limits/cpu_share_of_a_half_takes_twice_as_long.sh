@@ -13,5 +13,7 @@ assert_at_ease
 assert_eq "$(json .receipt.cgroup.limits.cpu_quota_us.value)" 50000 "quota"
 assert_eq "$(json .limits.cpus)" 0.5 "limit"
 assert_ge "$(json .usage.wall_us)" 800000 "wall clock"
-assert_ge "$(json .usage.cpu.throttled_us)" 1 "throttled"
 assert_ge "$(json .usage.cpu.usage_us)" 500000 "CPU time"
+# On a busy host the share may be more than there is to get.
+[ "$(json .usage.wall_us)" -gt 1100000 ] ||
+	assert_ge "$(json .usage.cpu.throttled_us)" 1 "throttled"

@@ -8,7 +8,7 @@
 
 need_limits
 
-run_helper --cpus 0.5 -- eat-cpu 500 1 4
+run_helper --cpus 0.2 -- eat-cpu 200 1 4
 assert_at_ease
 assert_ge "$(json .usage.wall_us)" 800000 "wall clock"
 assert_ge "$(json .usage.cpu.throttled_us)" 1 "throttled"

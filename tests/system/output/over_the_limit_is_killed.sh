@@ -9,7 +9,7 @@
 need_limits
 
 run_helper --output-limit 1000 -t 60 -- eat-output 1001
-# The program may have ended by itself before it could be killed: the limit was broken all the same.
+# The program has mostly ended by itself before it is killed: the limit was broken all the same.
 assert_ended 137 output_limit output
 assert_eq "$(json .stdout.bytes)" 1001 "bytes counted"
 assert_contains "$stderr" ": output_limit after "

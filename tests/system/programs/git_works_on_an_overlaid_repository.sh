@@ -42,7 +42,7 @@ run --workspace "$tmp/repo" -- sh -ec '
 	git clone -q . /tmp/clone
 	git -C /tmp/clone log --format=%s'
 assert_status 0
-assert_eq "$(echo $stdout)" "first second first one second first first" "output"
+assert_eq "${stdout//$'\n'/ }" "first second first one second first first" "output"
 assert_eq "$(json .denials.total)" 0 "denials"
 assert_eq "$(hash_tree "$tmp/repo")" "$before" "the host's repository"
 

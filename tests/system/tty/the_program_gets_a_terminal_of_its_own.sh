@@ -27,7 +27,9 @@ assert_eq "$stderr" "status 5; modes kept"
 
 # Without --tty there is none, even where the caller has one.
 run_plain "$terminal" -- "$MENACE_RUN" -- sh -c 'tty; test -t 1 || echo none; (: >/dev/tty) 2>/dev/null || echo no ctty'
-assert_eq "$(echo $(tr -d '\r' <"$tmp/stdout"))" "not a tty none no ctty"
+assert_eq "$(tr -d '\r' <"$tmp/stdout")" "not a tty
+none
+no ctty"
 assert_eq "$stderr" "status 0; modes kept"
 
 # And where the caller has none, --tty makes one all the same.

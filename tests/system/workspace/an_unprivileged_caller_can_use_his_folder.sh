@@ -21,7 +21,7 @@ before=$(find "$tmp/w" -printf '%p %m %T@ %s %U\n' | sort)
 run_plain "${as_user[@]}" "$MENACE_RUN" -q --best-effort cgroup -o "$result" --workspace "$tmp/w" \
 	--keep-changes "$tmp/out/kept" -- sh -c 'cat file; cat secret || echo refused; echo new >new; rm file'
 assert_status 0
-assert_eq "$(echo $stdout)" "text refused"
+assert_eq "${stdout//$'\n'/ }" "text refused"
 assert_eq "$(json '[.workspace.changes.entries[] | .kind + " " + .path] | @csv')" '"deleted file","added new"'
 assert_eq "$(find "$tmp/w" -printf '%p %m %T@ %s %U\n' | sort)" "$before" "the folder"
 assert_eq "$(cat "$tmp/out/kept/new")" new "kept"

@@ -27,6 +27,6 @@ for folder in root other private; do
 		assert_eq "$(json '[.workspace.changes.entries[].path] | @csv')" '"dir","file","new"' \
 			"changes in $folder with $option"
 		run $option --workspace "$tmp/$folder" -- sh -c 'stat -c %U . file new 2>/dev/null; id -un'
-		assert_eq "$(echo $stdout)" "sandbox sandbox sandbox" "owner of $folder with $option"
+		assert_eq "${stdout//$'\n'/ }" "sandbox sandbox sandbox" "owner of $folder with $option"
 	done
 done

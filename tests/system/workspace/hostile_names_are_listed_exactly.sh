@@ -24,7 +24,7 @@ END
 run --summary --workspace "$tmp/w" "$tmp/a.py"
 assert_status 0
 names=$(json '.workspace.changes.entries[] | select(.path_base64) | .path_base64' | base64 -d | od -An -tx1)
-assert_eq "$(echo $names)" "62 61 64 ff fe 6e 61 6d 65" "exact bytes"
+assert_eq "$names" " 62 61 64 ff fe 6e 61 6d 65" "exact bytes"
 assert_eq "$(json '[.workspace.changes.entries[] | select(.path == "new\nline")] | length')" 1
 assert_eq "$(json '[.workspace.changes.entries[] | select(.path | endswith("/bottom"))] | length')" 1
 assert_eq "$(json '.workspace.changes.entries[] | select(.path == "link") | .target_base64' | base64 -d | od -An -tx1)" " 2f ff"
