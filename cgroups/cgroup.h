@@ -44,8 +44,8 @@ const char *mr_cgroup_host_why(const struct mr_cgroup_host *host);
  * EEXIST if the group is there already.  extra_pids is added to pids_max for
  * tasks of ours that live in the group (the sandbox's init). */
 int mr_cgroup_new(const struct mr_cgroup_host *host, const char *name,
-		  const struct mr_limits *limits, unsigned int extra_pids,
-		  struct mr_cgroup **ret, struct mr_error *err);
+		  const struct mr_limits *limits, unsigned int extra_pids, struct mr_cgroup **ret,
+		  struct mr_error *err);
 /* Forget the handle and close its descriptors; the group stays.  Returns NULL. */
 struct mr_cgroup *mr_cgroup_free(struct mr_cgroup *cg);
 
@@ -66,9 +66,10 @@ const char *mr_cgroup_note(const struct mr_cgroup *cg);
 
 /* One limit as the kernel shows it now. */
 struct mr_cgroup_shown {
-	const char *key;  /* "memory_max_bytes", "swap_max_bytes", "pids_max", "cpu_quota_us", "cpu_period_us" */
-	char file[64];	  /* file it was read from, "memory.max" or "memory.limit_in_bytes" */
-	uint64_t value;	  /* MR_UNLIMITED for "max" */
+	const char *
+		key; /* "memory_max_bytes", "swap_max_bytes", "pids_max", "cpu_quota_us", "cpu_period_us" */
+	char file[64]; /* file it was read from, "memory.max" or "memory.limit_in_bytes" */
+	uint64_t value; /* MR_UNLIMITED for "max" */
 };
 /* Fills up to `cap` rows, returns the count in *ret_n. extra_pids is taken off again. */
 int mr_cgroup_show_limits(const struct mr_cgroup *cg, struct mr_cgroup_shown *rows, size_t cap,
@@ -103,11 +104,12 @@ struct mr_cgroup_stats {
 	 * some kernels count the first victim twice. */
 	uint64_t oom_events, oom_kills;
 	uint64_t oom_group_kills;
-	uint64_t memory_max_events;	/* times the limit was hit (v2 max; v1 failcnt) */
+	uint64_t memory_max_events; /* times the limit was hit (v2 max; v1 failcnt) */
 	uint64_t pgfault, pgmajfault;
 	uint64_t pids_peak, pids_current, pids_max_events;
 	uint64_t io_read_bytes, io_write_bytes, io_read_ops, io_write_ops;
-	uint64_t psi_cpu_some_us, psi_memory_some_us, psi_memory_full_us, psi_io_some_us, psi_io_full_us;
+	uint64_t psi_cpu_some_us, psi_memory_some_us, psi_memory_full_us, psi_io_some_us,
+		psi_io_full_us;
 };
 int mr_cgroup_stats(const struct mr_cgroup *cg, struct mr_cgroup_stats *ret, struct mr_error *err);
 /* cpu_usage_us alone, cheap enough for polling. */

@@ -87,10 +87,10 @@ static void on_signal(struct mr_source *source, uint32_t events)
 /* Never through a link, and never waiting for the reader of a fifo: either may be planted. */
 static int open_json_file(struct single *s, const char *path, struct mr_error *err)
 {
-	s->json_fd = open(path,
-			  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
-				  O_NOCTTY,
-			  0644);
+	s->json_fd =
+		open(path,
+		     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
+		     0644);
 	s->json_own = true;
 	if (s->json_fd < 0 && errno == ENXIO)
 		return mr_err(err, MR_E_USAGE, errno, "--json %s: a fifo that nobody reads", path);

@@ -414,7 +414,9 @@ static int bind_dev_node(struct mr_child *c, int dev, const struct dev_node *nod
 
 	if (host_dev < 0)
 		return mr_err(err, MR_E_SYS, errno, "open /dev: %m");
-	tree = mr_mountfd_clone(host_dev, node->name, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+	/* Read-only is about the host's inode: a device itself can still be written. */
+	tree = mr_mountfd_clone(host_dev, node->name,
+				MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 	if (tree < 0)
 		return mr_err_wrap(err, tree, "/dev");
 	if (fstat(tree, &st) < 0 || !S_ISCHR(st.st_mode) ||

@@ -526,8 +526,12 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 				    err);
 	if (r == 0)
 		r = start_deadlines(run, err);
+	if (r < 0)
+		return r;
+	/* In place before the first instruction, but counted from it. */
 	run->go_ns = mr_now_ns();
-	return r < 0 ? r : mr_launch_go(&run->launched, err);
+	mr_deadlines_shift(&run->deadlines, run->go_ns - run->deadlines.start_ns);
+	return mr_launch_go(&run->launched, err);
 }
 
 static void enter_ending(struct mr_run *run);

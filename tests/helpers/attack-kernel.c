@@ -88,7 +88,8 @@ static long try_bpf(void)
 
 static long try_perf(void)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
 					.config = PERF_COUNT_SW_CPU_CLOCK };
 
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);

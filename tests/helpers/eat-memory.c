@@ -4,7 +4,8 @@
  *
  *   eat-memory WHERE BYTES [CHILDREN]
  *
- * Touches BYTES in one place: anon, shared, memfd, sysv, or a file (any other word is its path).
+ * Touches BYTES in one place: anon, shared, memfd, sysv, or a file (any other word is its path);
+ * reserve is anon of which only the first page is touched.
  * Says "ate N" when all of it was touched, else "failed: NAME" of the error.  With
  * CHILDREN that many processes do it at once, and stay until all have; the parent says
  * "children: E ended, K killed" and returns 0 whatever happened to them.
@@ -44,7 +45,7 @@ static void *map_sysv(size_t size)
 
 static void *map_place(const char *where, size_t size)
 {
-	if (strcmp(where, "anon") == 0)
+	if (strcmp(where, "anon") == 0 || strcmp(where, "reserve") == 0)
 		return mmap(NULL, size, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (strcmp(where, "shared") == 0)
@@ -63,7 +64,7 @@ static int eat(const char *where, size_t size)
 
 	if (p == MAP_FAILED)
 		return fail();
-	for (size_t at = 0; at < size; at += (size_t)page)
+	for (size_t at = 0; at < (strcmp(where, "reserve") ? size : 1); at += (size_t)page)
 		p[at] = 1;
 	printf("ate %zu\n", size);
 	fflush(stdout);

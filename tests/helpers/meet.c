@@ -113,7 +113,8 @@ static int get_abstract(void)
 
 static int put_vsock(void)
 {
-	struct sockaddr_vm vm = { .svm_family = AF_VSOCK, .svm_port = PORT,
+	struct sockaddr_vm vm = { .svm_family = AF_VSOCK,
+				  .svm_port = PORT,
 				  .svm_cid = VMADDR_CID_ANY };
 	int fd = socket(AF_VSOCK, SOCK_STREAM, 0);
 
@@ -122,7 +123,8 @@ static int put_vsock(void)
 
 static int get_vsock(void)
 {
-	struct sockaddr_vm vm = { .svm_family = AF_VSOCK, .svm_port = PORT,
+	struct sockaddr_vm vm = { .svm_family = AF_VSOCK,
+				  .svm_port = PORT,
 				  .svm_cid = VMADDR_CID_LOCAL };
 	int fd = socket(AF_VSOCK, SOCK_STREAM, 0);
 
@@ -137,8 +139,9 @@ static int put_key(void)
 
 static int get_key(void)
 {
-	return syscall(SYS_keyctl, KEYCTL_SEARCH_KEY, USER_KEYRING, "user", "menace-meet", 0) < 0 ?
-		       -1 : 0;
+	return syscall(SYS_keyctl, KEYCTL_SEARCH_KEY, USER_KEYRING, "user", "menace-meet", 0) < 0
+		       ? -1
+		       : 0;
 }
 
 static int put_flock(void)
@@ -208,7 +211,9 @@ int main(int argc, char **argv)
 		int r = put ? channels[i].put() : channels[i].get();
 
 		printf("%s %s\n", channels[i].name,
-		       r < 0 ? strerrorname_np(errno) : put ? "OK" : "found");
+		       r < 0 ? strerrorname_np(errno)
+		       : put ? "OK"
+			     : "found");
 	}
 	if (put) {
 		puts("ready");

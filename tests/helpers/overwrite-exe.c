@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: overwrite-exe MILLISECONDS DEVICE:INODE\n");
 		return 2;
 	}
-	for (end = now_ms() + ms; now_ms() < end;) {
+	for (end = now_ms() + ms; now_ms() < end && !s.overwritten;) {
 		look_around(&s);
 		overwrite(&s);
 	}

@@ -2,8 +2,9 @@
 /*
  * Read slowly
  *
- *   read-slowly BYTES MS [TOTAL]   copy standard input to standard output, BYTES at a
- *                                  time with MS milliseconds between; after TOTAL bytes at full speed
+ *   read-slowly BYTES MS [TOTAL]   copy standard input to standard output, BYTES at a time
+ *                                  with MS milliseconds between; after TOTAL bytes at full
+ *                                  speed
  */
 #include <stdlib.h>
 #include <time.h>

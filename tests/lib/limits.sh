@@ -34,24 +34,37 @@ run_helper()
 	run --ro "$helpers:/helpers" "${options[@]}" -- "/helpers/$2" "${@:3}"
 }
 
+# Where run does not measure: from here
+start_clock()
+{
+	began=$(now_ms)
+}
+
+# to here, for assert_soon.
+stop_clock()
+{
+	elapsed_ms=$(($(now_ms) - began))
+}
+
 # start [OPTION...] -- PROGRAM...: menace-run in the background, as $supervisor.
 start()
 {
 	rm -f "$result"
 	# shellcheck disable=SC2034 # for fail
 	last_command=$(printf '%q ' "$MENACE_RUN" "$@")
-	began=$(now_ms)
+	start_clock
 	"$MENACE_RUN" -o "$result" --ro "$helpers:/helpers" "$@" \
 		>"$tmp/stdout" 2>"$tmp/stderr" &
 	supervisor=$!
 }
 
 # The end of what start began; sets what run sets.
+# shellcheck disable=SC2034 # for the tests
 finish()
 {
 	wait "$supervisor"
 	status=$?
-	elapsed_ms=$(($(now_ms) - began))
+	stop_clock
 	stdout=$(tr -d '\0' <"$tmp/stdout")
 	stderr=$(tr -d '\0' <"$tmp/stderr")
 }

@@ -127,7 +127,7 @@ static int drop_and_look(struct mr_error *err)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct admin[2] = { { .permitted = 1U << CAP_SYS_ADMIN } };
-	struct mr_caps_shown shown;
+	struct mr_caps_shown shown = { 0 };
 
 	if (mr_caps_drop_all(err) < 0)
 		return 1;

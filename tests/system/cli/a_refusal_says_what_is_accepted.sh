@@ -49,3 +49,9 @@ run_plain "$MENACE_RUN" --level 1 -- true
 assert_refused level unsafe
 run_plain "$MENACE_RUN"
 assert_refused program
+for size in '"":is empty' '"-1":is negative' '"nan":is not a number'; do
+	value=${size%%:*}
+	value=${value//\"/}
+	says "--tmpfs: ${size%%:*} is not a size: it ${size#*:}; accepted: a number of bytes, or with a unit b, k, m, g or t (also kb, ki, kib; powers of 1024), as in 512Mi or 1.5g" \
+		--tmpfs "/x:$value" -- true
+done

@@ -12,7 +12,7 @@ refused()
 	refused_as "$1" "$@"
 }
 
-# refused_as ITEM OPTION VALUE... : and the message calls the option ITEM.
+# refused_as ITEM OPTION VALUE... : and the message names ITEM.
 refused_as()
 {
 	local item=$1 option=$2 value said
@@ -22,7 +22,7 @@ refused_as()
 		status=$?
 		[ $status -eq 2 ] || fail "$option '$value' gives status $status: $said"
 		[[ $said == "menace-run: "*"$item"* ]] || fail "$option '$value' is not named: $said"
-		assert_contains "$said" "${value:0:20}" "message"
+		[ "$item" != "$option" ] || assert_contains "$said" "${value:0:20}" "message"
 		assert_not_contains "$said" started
 		assert_absent "$result"
 	done
@@ -50,13 +50,20 @@ refused --hostname ""
 refused_as cwd --cwd relative ""
 refused --env =x ''
 refused --env-pass 'A=B' ''
-refused --ro '' relative: :/x
-refused --tmpfs relative '/x:' /x:-1 /x:nan
+refused --ro "" relative
+refused --rw "" relative
+refused --tmpfs relative
 refused --hide relative ''
-refused --set limits.pids_max nothing.known=1 limits.pids_max=-1 =1 limits.=1 pids_max=1
+refused --set limits.pids_max
+refused_as "limits.pids_max" --set limits.pids_max=-1 limits.pids_max= pids_max=1
+refused_as nothing.known --set nothing.known=1
+refused_as 'unknown key' --set =1 limits.=1
 refused --best-effort everything ''
-refused --lang klingon
+refused_as klingon --lang klingon
 refused --jobs 0 65 -1 x ''
-refused --json '' FD: FD:x FD:-1 FD:99999999999
+refused --json ''
+refused_as '--json: ' --json FD: FD:x FD:-1 FD:99999999999
 refused --log-format xml ''
-refused --preset '{' '[]' '{"CPU_LIMIT": -1}' '{"CPU_LIMIT": "1e5"}' '{"NO_SUCH": 1}' /nonexistent ''
+refused_as CPU_LIMIT --preset '{"CPU_LIMIT": -1}' '{"CPU_LIMIT": "1e5"}' '{"CPU_LIMIT": null}'
+refused_as NO_SUCH --preset '{"NO_SUCH": 1}'
+refused_as preset --preset '{' '[{}, {}]' /nonexistent ''

@@ -21,7 +21,7 @@ echo "seed $seed"
 # Files with our name anywhere a program may put temporary ones.
 list_files()
 {
-	find /tmp /var/tmp /dev/shm /run -xdev -name '*menace*' ! -name 'menace-test.*' \
+	find /tmp /var/tmp /dev/shm /run -xdev -name '*menace*' ! -name 'menace-test.*' ! -name '*menace-vm*' \
 		! -name 'menace-[0-9]*' ! -path '*/menace-test.*/*' 2>/dev/null | sort
 	find "$TMPDIR" -mindepth 1
 }

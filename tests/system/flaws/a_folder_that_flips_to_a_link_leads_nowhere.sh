@@ -31,7 +31,7 @@ meet()
 	shift 2
 	started=0
 	refused=0
-	for ((i = 0; i < 40; i++)); do
+	for ((i = 0; i < 30; i++)); do
 		run_plain "$MENACE_RUN" -q "$@"
 		assert_not_contains "$stdout" leaked "output of start $i"
 		assert_match "$status" '^(0|2|125)$' "status of start $i"

@@ -11,7 +11,7 @@ need_program setpriv
 none='CapInh:0000000000000000 CapPrm:0000000000000000 CapEff:0000000000000000 CapBnd:0000000000000000 CapAmb:0000000000000000 NoNewPrivs:1 '
 show=(sh -c 'grep -E "^(Cap|NoNew)" /proc/self/status | tr -d "\t" | tr "\n" " "')
 
-inheriting=(setpriv --inh-caps=+net_raw,+chown,+sys_admin --ambient-caps=+net_raw,+chown,+sys_admin)
+inheriting=(setpriv "--inh-caps=+net_raw,+chown,+sys_admin" "--ambient-caps=+net_raw,+chown,+sys_admin")
 run_plain "${inheriting[@]}" "${show[@]}"
 assert_no_match "$stdout" "Cap(Inh|Amb):0000000000000000" "control: sets of the caller"
 

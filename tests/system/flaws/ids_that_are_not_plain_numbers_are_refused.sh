@@ -17,13 +17,19 @@ for option in --uid --gid "-s sandbox.uid" "-s sandbox.gid"; do
 		assert_match "$stderr" "uid|gid" "message for $option '$id'"
 	done
 done
-for id in '""' '"0x0"' -1 '"1000:"' 4294967295 '" 1"' 1.5 null true '[]' 1e30; do
+for id in '""' '"0x0"' -1 '"1000:"' 4294967295 '" 1"' 1.5 true '[]' 1e30; do
 	printf '{"schema":"menace.spec/1","program":["id"],"sandbox":{"uid":%s}}' "$id" >"$tmp/spec.json"
 	run --spec "$tmp/spec.json"
 	assert_status 2
 	assert_eq "$stdout" "" "output with the document's $id"
 	assert_contains "$stderr" "sandbox.uid" "message for the document's $id"
 done
+
+# null is "not set": an id of its own.
+printf '{"schema":"menace.spec/1","program":["id","-u"],"sandbox":{"uid":null,"gid":null}}' >"$tmp/spec.json"
+run --spec "$tmp/spec.json"
+assert_status 0
+assert_ne "$stdout" 0 "user inside"
 
 # Just inside is accepted, and is what it says.
 need_root

@@ -22,8 +22,8 @@ chmod 755 "$tmp/work/"*
 
 # It works where nothing is between: on the program of another process of the same user.
 target=$(stat -c %d:%i "$tmp/victim")
-"${as_user[@]}" "$tmp/victim" 0.4 &
-run_plain "${as_user[@]}" "$tmp/attack" "$(scaled 900)" "$target"
+"${as_user[@]}" "$tmp/victim" 1 &
+run_plain "${as_user[@]}" "$tmp/attack" 20000 "$target"
 wait
 assert_match "$stdout" "^seen [1-9][0-9]* target seen overwritten$" "control"
 assert_eq "$(head -c 11 "$tmp/victim")" overwritten "control: start of the victim"

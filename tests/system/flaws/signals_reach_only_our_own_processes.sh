@@ -10,7 +10,7 @@ need_root
 need_program setpriv
 # A user of our own, so that an attack that works meets none but this test.
 uid=$((61000 + $$ % 4000))
-as_user=(setpriv --reuid=$uid --regid=$uid --clear-groups --inh-caps=-all)
+as_user=(setpriv "--reuid=$uid" "--regid=$uid" --clear-groups --inh-caps=-all)
 install -d -o $uid -g $uid "$tmp/user"
 export XDG_RUNTIME_DIR=$tmp/user
 

@@ -10,10 +10,11 @@
 need_limits
 check_leaks
 
-run --disk 4M -s limits.disk_inodes=1000 -t 2 -- bash -c '
+run --ro "$helpers:/helpers" --disk 4M -s limits.disk_inodes=1000 -t "$(scaled 2)" -- bash -c '
 	while :; do
-		for d in /tmp /work /dev/shm; do head -c 100000 /dev/zero >"$d/$RANDOM"; done
-	done 2>/dev/null'
+		/helpers/eat-disk bytes 1000000000 /tmp/$RANDOM /work/$RANDOM /dev/shm/$RANDOM
+		/helpers/eat-disk inodes 1000000 /tmp /work /dev/shm
+	done >/dev/null 2>&1'
 assert_ended 124 wall_timeout "wall disk"
 assert_le "$(json .usage.disk.used_bytes)" 4194304 "used"
-assert_soon 2000
+assert_soon "$(scaled 2000)"

@@ -10,7 +10,7 @@
 need_limits
 check_leaks
 
-for i in 1 2 3; do
+for _ in 1 2 3; do
 	run --ro "$helpers:/helpers" -m 32M -- \
 		sh -c '/helpers/eat-memory anon 134217728; exit 0'
 	assert_oom

@@ -14,10 +14,10 @@ need_plain_build
 
 bytes=1073741824
 [ "$MENACE_SLOWDOWN" -eq 1 ] || bytes=67108864
-began=$(now_ms)
+start_clock
 passed=$("$helpers/measure-rss" "$tmp/rss" "$MENACE_RUN" -t unlimited -o "$result" \
 	--ro "$helpers:/helpers" -- /helpers/eat-output "$bytes" | wc -c)
-elapsed_ms=$(($(now_ms) - began))
+stop_clock
 assert_eq "$passed" "$bytes" "bytes passed on"
 assert_eq "$(json .stdout.bytes)" "$bytes" "bytes counted"
 assert_eq "$(json .stdout.head | wc -c)" 65537 "bytes kept of the head"

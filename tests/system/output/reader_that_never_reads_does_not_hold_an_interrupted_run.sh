@@ -25,11 +25,10 @@ payload_is_gone()
 wait_until 5 payload_lives || fail "no payload"
 wait_until 5 payload_is_gone || fail "the payload lives on"
 [ -d "/proc/$supervisor" ] || fail "the supervisor has dropped what nobody read yet"
-began=$(now_ms)
+start_clock
 kill -TERM "$supervisor"
 wait "$supervisor"
-status=$?
-elapsed_ms=$(($(now_ms) - began))
-assert_status 124
+assert_eq $? 124 "exit status"
+stop_clock
 assert_soon 0
 assert_reason wall_timeout

@@ -10,10 +10,10 @@
 need_limits
 check_leaks
 
-began=$(now_ms)
+start_clock
 "$MENACE_RUN" -t 60 -o "$result" yes 2>"$tmp/stderr" | head -n 1 >"$tmp/stdout"
 assert_eq "${PIPESTATUS[0]}" 141 "exit status"
-elapsed_ms=$(($(now_ms) - began))
+stop_clock
 assert_soon 0
 assert_eq "$(cat "$tmp/stdout")" y
 assert_reason signaled

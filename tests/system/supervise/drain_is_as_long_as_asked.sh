@@ -16,6 +16,7 @@ exec 3<>"$tmp/stay"
 "$helpers/hold-pipe" receive "$tmp/door/socket" <"$tmp/stay" >"$tmp/receiver" 3<&- &
 at_exit kill "$!"
 wait_until 10 grep -q listening "$tmp/receiver" || fail "nobody listens"
-run_helper -t 60 -s limits.drain_ms=1s --rw "$tmp/door:/door" -- hold-pipe send /door/socket
+run_helper -t 60 -s limits.drain_ms=1s --best-effort workspace-idmap --rw "$tmp/door:/door" -- \
+	hold-pipe send /door/socket
 assert_ended 0 exited
 assert_soon 1000

@@ -12,7 +12,7 @@ check_leaks
 
 start -s limits.grace_ms=500 -t 60 -- /helpers/hold-pipe deaf
 wait_for_line ready
-began=$(now_ms)
+start_clock
 kill -TERM "$supervisor"
 finish
 assert_status 143

@@ -12,7 +12,7 @@ check_leaks
 
 start -t 60 -s limits.grace_ms=500 -- sh -c 'echo ready; kill -STOP $$; sleep 1001'
 wait_for_line ready
-began=$(now_ms)
+start_clock
 kill -TERM "$supervisor"
 finish
 assert_status 143

@@ -17,7 +17,7 @@ exec 3<>"$tmp/stay"
 receiver=$!
 at_exit kill "$receiver"
 wait_until 10 grep -q listening "$tmp/receiver" || fail "nobody listens"
-run_helper -t 60 --rw "$tmp/door:/door" -- hold-pipe send /door/socket
+run_helper -t 60 --best-effort workspace-idmap --rw "$tmp/door:/door" -- hold-pipe send /door/socket
 assert_ended 0 exited
 assert_eq "$stdout" sent
 grep -q received "$tmp/receiver" || fail "the pipe was not passed out"

@@ -12,7 +12,7 @@ check_leaks
 
 start -s limits.grace_ms=60s -t 60 -- /helpers/hold-pipe deaf
 wait_for_line ready
-began=$(now_ms)
+start_clock
 kill -INT "$supervisor"
 sleep 0.3
 [ -d "/proc/$supervisor" ] || fail "ended at the first"
