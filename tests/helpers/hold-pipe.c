@@ -115,13 +115,13 @@ static int socket_at(const char *path, struct sockaddr_un *addr)
 }
 
 struct fd_message {
+	char byte;
+	struct iovec iov;
+	struct msghdr msg;
 	union {
 		struct cmsghdr header;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control;
-	char byte;
-	struct iovec iov;
-	struct msghdr msg;
 };
 
 static void init_message(struct fd_message *m)
