@@ -6,6 +6,7 @@
  * still exist; the document is made from them.  A number nobody measured is null,
  * with a reason beside it where the reason is not plain.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,19 +21,41 @@
 #include "runtime/base/log.h"
 #include "runtime/supervise/state.h"
 
-static bool opens_empty_dir(const char *path, int *ret_fd, struct mr_error *err)
+/* Descriptor of the directory for what changed, made if missing. */
+static int open_keep_dir(const struct mr_run *run, struct mr_error *err)
 {
+	const char *path = run->spec->sandbox_keep_changes;
 	int fd;
 
-	if (mkdir(path, 0755) < 0 && errno != EEXIST) {
-		mr_err(err, MR_E_SYS, errno, "keep changes: make %s: %m", path);
-		return false;
-	}
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return mr_err(err, MR_E_USAGE, errno, "keep changes: make %s: %m", path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? mr_err(err, MR_E_USAGE, errno, "keep changes: open %s: %m", path) : fd;
+}
+
+int mr_result_check_keep(const struct mr_run *run, struct mr_error *err)
+{
+	mr_auto_closedir DIR *dir = NULL;
+	struct dirent *entry;
+	int fd;
+
+	if (!run->spec->sandbox_keep_changes[0])
+		return 0;
+	fd = open_keep_dir(run, err);
 	if (fd < 0)
-		mr_err(err, MR_E_SYS, errno, "keep changes: open %s: %m", path);
-	*ret_fd = fd;
-	return fd >= 0;
+		return fd;
+	dir = fdopendir(fd);
+	if (!dir) {
+		mr_close(fd);
+		return mr_err(err, MR_E_SYS, errno, "keep changes: list %s: %m",
+			      run->spec->sandbox_keep_changes);
+	}
+	while ((entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return mr_err(err, MR_E_USAGE, ENOTEMPTY, "keep changes: %s is not empty",
+				      run->spec->sandbox_keep_changes);
+	}
+	return 0;
 }
 
 static void collect_changes(struct mr_run *run)
@@ -47,8 +70,10 @@ static void collect_changes(struct mr_run *run)
 			    &run->changes_error) < 0)
 		return;
 	run->has_changes = true;
-	if (!run->spec->sandbox_keep_changes[0] ||
-	    !opens_empty_dir(run->spec->sandbox_keep_changes, &out, &run->changes_error))
+	if (!run->spec->sandbox_keep_changes[0])
+		return;
+	out = open_keep_dir(run, &run->changes_error);
+	if (out < 0)
 		return;
 	run->has_kept = mr_keep_changes(run->upper_fd, out, &run->changes, NULL, &run->kept,
 					&run->changes_error) == 0;

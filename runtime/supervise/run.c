@@ -219,6 +219,8 @@ static int start(struct mr_run *run, struct mr_error *err)
 	run->begin_ns = mr_now_ns();
 	r = mr_launch_check(run->spec, err);
 	if (r == 0)
+		r = mr_result_check_keep(run, err);
+	if (r == 0)
 		r = run->lease_fd =
 			mr_lease_take(run->host->lease_dir, run->id, run->host->cgroups, err);
 	if (r >= 0)
@@ -686,6 +688,11 @@ static void finish(struct mr_run *run)
 	mr_loop_remove(run->host->loop, &run->oom);
 	mr_result_collect(run);
 	run->verdict = mr_verdict_reach(&run->facts);
+	if (run->changes_error.code) {
+		mr_log_error("run %s: workspace: %s", run->id, run->changes_error.msg);
+		if (run->verdict.exit_status == 0)
+			run->verdict.exit_status = mr_errc_exit_status(MR_E_SYS);
+	}
 	if (run->opts.on_done)
 		run->opts.on_done(run, run->opts.owner);
 }

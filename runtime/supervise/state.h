@@ -77,6 +77,8 @@ struct mr_run {
 	struct mr_error changes_error;
 };
 
+/* result.c: the directory for changes can be used, and is empty. */
+int mr_result_check_keep(const struct mr_run *run, struct mr_error *err);
 /* result.c: read what only lives until the group and the file systems go. */
 void mr_result_collect(struct mr_run *run);
 

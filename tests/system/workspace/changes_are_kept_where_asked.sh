@@ -34,12 +34,11 @@ cp -a "$tmp/w" "$tmp/copy"
 assert_eq "$(cd "$tmp/copy" && find . ! -name . | sort | tr '\n' ' ')" "./esc ./file ./link ./sub ./sub/x "
 
 run --workspace "$tmp/w" --keep-changes "$tmp/out" -- true
-assert_eq "$(json '.workspace.kept')" null "into a folder that is not empty"
-assert_contains "$(json '.workspace.error.message')" "not empty"
+assert_refused "keep changes" "$tmp/out is not empty"
 assert_eq "$(cat "$tmp/out/file")" new
 
 mkdir "$tmp/elsewhere"
 ln -s "$tmp/elsewhere" "$tmp/out2"
 run --workspace "$tmp/w" --keep-changes "$tmp/out2" -- sh -c 'echo x >x'
 assert_eq "$(ls "$tmp/elsewhere")" "" "behind a link"
-assert_ne "$(json '.workspace.error')" null "error"
+assert_refused "keep changes" "$tmp/out2"
