@@ -26,7 +26,7 @@ menace_cmocka_tests(unit)
 menace_cmocka_tests(priv)
 get_property(priv_tests DIRECTORY PROPERTY TESTS)
 list(FILTER priv_tests INCLUDE REGEX "^priv/")
-set_tests_properties(${priv_tests} PROPERTIES RESOURCE_LOCK cgroups)
+set_tests_properties(${priv_tests} PROPERTIES RUN_SERIAL TRUE) # they count groups and OOM kills
 if(TARGET unit-test-cli)
   target_sources(unit-test-cli PRIVATE ${CMAKE_SOURCE_DIR}/tools/cli.c
     ${CMAKE_SOURCE_DIR}/tools/options.c)

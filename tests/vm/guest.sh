@@ -89,6 +89,18 @@ use_kernel_modules()
 	modprobe -a loop 2>/dev/null || say "no loop devices"
 }
 
+# The tests' temporary folders on a real file system: the tmpfs of this kernel cannot be mounted
+# with ids mapped, which a workspace needs.
+use_real_temporary()
+{
+	truncate -s 2G /run/temporary.img &&
+		mkfs.ext4 -q -O ^has_journal -E lazy_itable_init=1,nodiscard /run/temporary.img &&
+		mkdir -p /menace-temporary &&
+		mount -o loop /run/temporary.img /menace-temporary &&
+		chmod 1777 /menace-temporary &&
+		export TMPDIR=/menace-temporary
+}
+
 send_results()
 {
 	stty -F /dev/ttyS1 raw -echo
@@ -106,6 +118,7 @@ main()
 	mount_all || { say "cannot mount the basic file systems"; power_off; }
 	delegate_controllers || { say "cannot delegate the cgroup controllers"; power_off; }
 	use_kernel_modules
+	use_real_temporary || say "no ext4 on a loop device: temporary folders stay on tmpfs"
 	echo 2 >/proc/sys/kernel/printk # out-of-memory kills are what the tests want
 	hostname menace-vm
 	ip link set lo up
