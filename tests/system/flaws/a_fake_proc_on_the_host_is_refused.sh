@@ -6,8 +6,8 @@
 
 . "$(dirname "$0")/../../lib/system.sh"
 
-# A leak checker cannot look at itself here; it would change the exit status.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+# The leak checker can neither look at itself here nor read its options from /proc.
+! grep -q -a __asan_init "$MENACE_RUN" || skip "a leak checker changes the exit status here"
 
 need_root
 need_program unshare
