@@ -11,12 +11,23 @@
 #include <stdint.h>
 
 /* REASON(name): the closed set. */
-#define MR_REASONS(REASON)                                                                         \
-	REASON(exited)                                                                             \
-	REASON(signaled)                                                                           \
-	REASON(wall_timeout) REASON(cpu_limit) REASON(idle_timeout) REASON(oom) REASON(pids_limit) \
-		REASON(output_limit) REASON(disk_limit) REASON(seccomp) REASON(killed_by_user)     \
-			REASON(injected) REASON(setup_error) REASON(supervisor_lost)
+/* clang-format off */
+#define MR_REASONS(REASON) \
+	REASON(exited) \
+	REASON(signaled) \
+	REASON(wall_timeout) \
+	REASON(cpu_limit) \
+	REASON(idle_timeout) \
+	REASON(oom) \
+	REASON(pids_limit) \
+	REASON(output_limit) \
+	REASON(disk_limit) \
+	REASON(seccomp) \
+	REASON(killed_by_user) \
+	REASON(injected) \
+	REASON(setup_error) \
+	REASON(supervisor_lost)
+/* clang-format on */
 
 enum mr_reason {
 #define REASON(name) MR_REASON_##name,
