@@ -42,6 +42,7 @@ foreach(source ${helpers})
     COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -static -pthread
       -I${CMAKE_SOURCE_DIR} ${source} -o ${target}
     DEPENDS ${source} ${CMAKE_SOURCE_DIR}/tests/helpers/bad-calls.h
+      ${CMAKE_SOURCE_DIR}/tests/helpers/number.h
     COMMENT "Building helper ${name}"
     VERBATIM)
   list(APPEND helper_targets ${target})

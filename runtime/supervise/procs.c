@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static void add_children(struct walk *w, pid_t pid, const char *tid)
 	while (w->n < TREE_MAX) {
 		long child = strtol(p, &end, 10);
 
-		if (end == p)
+		if (end == p || child > INT_MAX) /* the end, or no pid: the text was cut */
 			return;
 		if (child > 0)
 			w->pids[w->n++] = (pid_t)child;

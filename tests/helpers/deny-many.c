@@ -17,6 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 static int connect_to(int fd, unsigned long i)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(80) };
@@ -27,7 +29,7 @@ static int connect_to(int fd, unsigned long i)
 
 int main(int argc, char **argv)
 {
-	unsigned long n = argc == 3 ? strtoul(argv[2], NULL, 10) : 0, denied = 0;
+	unsigned long n = argc == 3 ? number_of(argv[2]) : 0, denied = 0;
 	const int connects = argc == 3 && strcmp(argv[1], "connect") == 0;
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 static uint64_t budget_ns;
 
 static void *burn(void *unused)
@@ -42,7 +44,7 @@ static int burn_in_threads(unsigned long n)
 
 static unsigned long number(int argc, char **argv, int i, unsigned long otherwise)
 {
-	return i < argc ? strtoul(argv[i], NULL, 10) : otherwise;
+	return i < argc ? number_of(argv[i]) : otherwise;
 }
 
 int main(int argc, char **argv)

@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 #define FILES_MAX 16
 
 static int report(const char *did, uint64_t n, int error)
@@ -86,7 +88,7 @@ int main(int argc, char **argv)
 
 	if (argc < 4 || argc - 3 > FILES_MAX)
 		return 2;
-	n = strtoull(argv[2], NULL, 10);
+	n = number_of(argv[2]);
 	if (strcmp(argv[1], "bytes") == 0)
 		return write_bytes(n, argc - 3, argv + 3);
 	if (strcmp(argv[1], "inodes") == 0 || strcmp(argv[1], "folders") == 0)

@@ -16,6 +16,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 static int eat_descriptors(unsigned long n)
 {
 	for (unsigned long i = 0; i < n; i++) {
@@ -72,8 +74,8 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	if (strcmp(argv[1], "descriptors") == 0)
-		return eat_descriptors(strtoul(argv[2], NULL, 10));
+		return eat_descriptors(number_of(argv[2]));
 	if (strcmp(argv[1], "stack") == 0)
-		return eat_stack(strtoul(argv[2], NULL, 10));
+		return eat_stack(number_of(argv[2]));
 	return raise_limit(argv[2]);
 }

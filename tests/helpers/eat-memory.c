@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 static int fail(void)
 {
 	printf("failed: %s\n", strerrorname_np(errno));
@@ -123,6 +125,6 @@ int main(int argc, char **argv)
 	if (*end)
 		return 2;
 	if (argc > 3)
-		return eat_in_children(argv[1], size, (unsigned int)strtoul(argv[3], &end, 10));
+		return eat_in_children(argv[1], size, (unsigned int)number_of(argv[3]));
 	return eat(argv[1], size);
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 #define BLOCK 65536
 #define LINE 16
 
@@ -46,10 +48,10 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	total = strtoull(argv[1], NULL, 10);
+	total = number_of(argv[1]);
 	while (done < total) {
 		size_t size = total - done < BLOCK ? (size_t)(total - done) : BLOCK;
-		int fd = argc > 2 ? (int)strtol(argv[2 + turn++ % (argc - 2)], NULL, 10) : 1;
+		int fd = argc > 2 ? (int)number_of(argv[2 + turn++ % (argc - 2)]) : 1;
 
 		/* Numbering gigabytes would cost more than writing them. */
 		if (done == 0 || total <= 64 << 20)

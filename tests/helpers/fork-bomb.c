@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 static void *wait_for_ever(void *unused)
 {
 	for (;;)
@@ -78,7 +80,7 @@ int main(int argc, char **argv)
 		bomb();
 	if (argc != 3)
 		return 2;
-	r = make(strtoul(argv[2], NULL, 10), argv[1][0] == 't' ? make_thread : make_process);
+	r = make(number_of(argv[2]), argv[1][0] == 't' ? make_thread : make_process);
 	fflush(stdout);
 	_exit(r);
 }

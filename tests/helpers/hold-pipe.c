@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 static void say(const char *what)
 {
 	puts(what);
@@ -194,5 +196,5 @@ int main(int argc, char **argv)
 		return send_stdout(argv[2]);
 	if (strcmp(argv[1], "receive") == 0)
 		return receive(argv[2]);
-	return make_daemons(strtoul(argv[2], NULL, 10), argv[1][0] == 'o');
+	return make_daemons(number_of(argv[2]), argv[1][0] == 'o');
 }

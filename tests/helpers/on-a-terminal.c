@@ -30,6 +30,8 @@
 #include <unistd.h>
 #include <utmp.h>
 
+#include "tests/helpers/number.h"
+
 #define OUTPUT_MAX (1 << 20)
 
 static int master = -1;
@@ -129,7 +131,7 @@ static void step(const char *text)
 	else if (strncmp(text, "size=", 5) == 0)
 		resize(text + 5);
 	else if (strncmp(text, "kill=", 5) == 0)
-		kill(child, (int)strtol(text + 5, NULL, 10));
+		kill(child, (int)number_of(text + 5));
 	else if (strcmp(text, "stopped") == 0 && WIFSTOPPED(await(WUNTRACED)))
 		fprintf(stderr, "stopped\n");
 	else
@@ -164,7 +166,7 @@ int main(int argc, char **argv)
 	int slave, status, steps = 1;
 
 	if (seconds)
-		limit_ms = strtol(seconds, NULL, 10) * 1000;
+		limit_ms = number_of(seconds) * 1000;
 	while (steps < argc && strcmp(argv[steps], "--") != 0)
 		steps++;
 	if (steps + 1 >= argc || openpty(&master, &slave, NULL, NULL, &size) < 0 ||

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 int main(int argc, char **argv)
 {
 	static char buf[1 << 20];
@@ -21,9 +23,9 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	size = strtoul(argv[1], NULL, 10);
-	ms = strtoul(argv[2], NULL, 10);
-	slow = argc > 3 ? strtoull(argv[3], NULL, 10) : ~0ULL;
+	size = number_of(argv[1]);
+	ms = number_of(argv[2]);
+	slow = argc > 3 ? number_of(argv[3]) : ~0ULL;
 	pause = (struct timespec){ (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
 	if (size == 0 || size > sizeof(buf))
 		return 2;
