@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/str.h"
 
 /* Part of a text, not terminated. */
 struct word {
@@ -54,22 +55,9 @@ static bool list_has(struct word list, const char *item)
 /* Copy with mountinfo's escapes (\040 for a space) undone. */
 static char *unescape(struct word w)
 {
-	char *copy = malloc(w.size + 1), *out = copy;
+	char *copy = mr_str_ndup(w.text, w.size);
 
-	if (!copy)
-		return NULL;
-	for (size_t i = 0; i < w.size; i++) {
-		const char *p = w.text + i;
-
-		if (*p == '\\' && w.size - i > 3 && p[1] >= '0' && p[1] <= '3' && p[2] >= '0' &&
-		    p[2] <= '7' && p[3] >= '0' && p[3] <= '7') {
-			*out++ = (char)((p[1] - '0') * 64 + (p[2] - '0') * 8 + (p[3] - '0'));
-			i += 3;
-		} else {
-			*out++ = *p;
-		}
-	}
-	*out = '\0';
+	mr_str_unescape_octal(copy);
 	return copy;
 }
 

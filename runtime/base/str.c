@@ -242,6 +242,27 @@ static size_t utf8_length(unsigned char c, unsigned char *ret_low, unsigned char
 	return 0;
 }
 
+static bool is_octal_escape(const char *p)
+{
+	return p[0] == '\\' && p[1] >= '0' && p[1] <= '3' && p[2] >= '0' && p[2] <= '7' &&
+	       p[3] >= '0' && p[3] <= '7';
+}
+
+void mr_str_unescape_octal(char *text)
+{
+	char *out = text;
+
+	for (const char *p = text; *p; p++) {
+		if (is_octal_escape(p)) {
+			*out++ = (char)((p[1] - '0') * 64 + (p[2] - '0') * 8 + (p[3] - '0'));
+			p += 3;
+		} else {
+			*out++ = *p;
+		}
+	}
+	*out = '\0';
+}
+
 bool mr_str_utf8_valid(const void *data, size_t size)
 {
 	const unsigned char *p = data;

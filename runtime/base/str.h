@@ -59,6 +59,9 @@ void mr_str_nearest_init(struct mr_str_nearest *nearest, const char *word);
 /* name must outlive the search.  On a tie the first offered wins. */
 void mr_str_nearest_offer(struct mr_str_nearest *nearest, const char *name);
 
+/* Undo in place the \ooo escapes of mountinfo and its like; what is no such escape stays. */
+void mr_str_unescape_octal(char *text);
+
 /* Well-formed UTF-8: no overlong forms, surrogates or code points over U+10FFFF. */
 bool mr_str_utf8_valid(const void *data, size_t size);
 

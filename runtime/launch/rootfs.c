@@ -16,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,8 +43,9 @@ static const struct skeleton_dir {
 	mode_t mode;
 } skeleton[] = {
 	{ ".menace", 0700 }, /* stands of mounts while building; removed before entering */
-	{ ".menace/pool", 0700 }, { ".menace/lower", 0700 }, { "etc", 0755 },  { "dev", 0755 },
-	{ "proc", 0555 },	  { "tmp", 0755 },	     { "work", 0755 }, { "run", 0755 },
+	{ ".menace/pool", 0700 }, { ".menace/lower", 0700 }, { ".menace/etc", 0700 },
+	{ "etc", 0755 },	  { "dev", 0755 },	     { "proc", 0555 },
+	{ "tmp", 0755 },	  { "work", 0755 },	     { "run", 0755 },
 	{ "run/snippet", 0755 },  { "run/mask", 0555 },	     { "var", 0755 },
 };
 
@@ -57,9 +59,8 @@ static const char *const system_entries[] = { "usr",   "bin",	"sbin",	 "lib",
 /* Of the host's /etc what programs fail without: no secrets, no users, no network. Each costs a
  * mount or a copy in every run; the rest is a --ro away.  A trailing '*' is a prefix. */
 static const char *const etc_entries[] = {
-	"alternatives", "fonts",	"java-*",    "ld-musl-*",  "ld.so.cache",
-	"ld.so.conf",	"ld.so.conf.d", "localtime", "mime.types", "os-release",
-	"perl",		"php*",		"protocols", "services",   "timezone",
+	"alternatives", "fonts", "java-*",    "ld.so.cache", "localtime", "mime.types",
+	"os-release",	"php*",	 "protocols", "services",    "timezone",
 };
 
 static int note_own_dev(struct mr_child *c, int fd, struct mr_error *err)
@@ -251,14 +252,43 @@ static int show_root_dir(struct mr_child *c, struct mr_error *err)
 	return r;
 }
 
+const char *const *mr_rootfs_system_entries(size_t *ret_n)
+{
+	*ret_n = N_ELEMENTS(system_entries);
+	return system_entries;
+}
+
+/* A folder as a view, a link as a link. */
+static int show_system_entry(struct mr_child *c, const char *name, struct mr_error *err)
+{
+	mr_auto_close int view = -1;
+	struct stat st;
+	char path[16];
+	int r;
+
+	if (fstatat(c->old_root_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : mr_err(err, MR_E_SYS, errno, "stat /%s: %m", name);
+	if (S_ISLNK(st.st_mode))
+		return copy_symlink(c->old_root_fd, name, c->root_fd, err);
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	snprintf(path, sizeof(path), "/%s", name);
+	view = mr_hostview_new(c, path, err);
+	r = view < 0 ? view : make_dir(c->root_fd, name, 0755, err);
+	if (r == 0)
+		r = mr_mountfd_attach_at(view, c->root_fd, name, err);
+	return r < 0 ? r : mr_hostview_show_mounts(c, path, err);
+}
+
 int mr_rootfs_system(struct mr_child *c, struct mr_error *err)
 {
-	int r = 0;
+	int r;
 
 	if (c->spec->sandbox_root[0])
 		return show_root_dir(c, err);
+	r = mr_hostview_begin(c, err);
 	for (size_t i = 0; r == 0 && i < N_ELEMENTS(system_entries); i++)
-		r = show_entry(c->old_root_fd, system_entries[i], c->root_fd, false, err);
+		r = show_system_entry(c, system_entries[i], err);
 	return r;
 }
 
@@ -274,11 +304,35 @@ static bool is_etc_entry(const char *name)
 	return false;
 }
 
+/* The host's /etc, by itself and as a view, and ours. */
+struct etc {
+	int host, view, own;
+};
+
+/* A folder is a mount from the view; a file is a copy, or when large a mount as well. */
+static int show_etc_entry(struct mr_child *c, const struct etc *etc, const char *name,
+			  struct mr_error *err)
+{
+	struct stat st;
+	char path[NAME_MAX + 6];
+	int r;
+
+	if (fstatat(etc->host, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : mr_err(err, MR_E_SYS, errno, "stat /etc/%s: %m", name);
+	if (!S_ISDIR(st.st_mode))
+		return show_entry(S_ISREG(st.st_mode) && st.st_size >= SMALL_FILE ? etc->view
+										  : etc->host,
+				  name, etc->own, true, err);
+	r = bind_entry(etc->view, name, etc->own, true, err);
+	snprintf(path, sizeof(path), "/etc/%s", name);
+	return r < 0 ? r : mr_hostview_show_mounts(c, path, err);
+}
+
 /* One walk over the host's /etc: cheaper than asking for each name. */
-static int show_etc(int host_etc, int etc, struct mr_error *err)
+static int show_etc(struct mr_child *c, const struct etc *etc, struct mr_error *err)
 {
 	mr_auto_closedir DIR *dir = NULL;
-	int fd = openat(host_etc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(etc->host, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent *entry;
 	int r = 0;
 
@@ -290,7 +344,7 @@ static int show_etc(int host_etc, int etc, struct mr_error *err)
 	}
 	while (r == 0 && (entry = readdir(dir))) {
 		if (is_etc_entry(entry->d_name))
-			r = show_entry(host_etc, entry->d_name, etc, true, err);
+			r = show_etc_entry(c, etc, entry->d_name, err);
 	}
 	return r;
 }
@@ -339,49 +393,67 @@ static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_e
 		      : write_new_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
 }
 
-static int show_tls_roots(int host_etc, int etc, struct mr_error *err)
+/* Of /etc/ssl never "private". */
+static int show_tls_roots(struct mr_child *c, const struct etc *etc, struct mr_error *err)
 {
-	mr_auto_close int from = openat(host_etc, "ssl", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	mr_auto_close int to = -1;
 	int r;
 
-	if (from < 0)
+	if (faccessat(etc->host, "ssl/certs", F_OK, 0) < 0)
 		return 0;
-	r = make_dir(etc, "ssl", 0755, err);
-	if (r < 0)
-		return r;
-	to = openat(etc, "ssl", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (to < 0)
-		return mr_err(err, MR_E_SYS, errno, "open etc/ssl: %m");
-	r = show_entry(from, "certs", to, false, err); /* never "private" */
-	return r < 0 ? r : show_entry(from, "openssl.cnf", to, true, err);
+	r = make_dir(etc->own, "ssl", 0755, err);
+	if (r == 0)
+		r = show_etc_entry(c, etc, "ssl/certs", err);
+	return r < 0 ? r : show_etc_entry(c, etc, "ssl/openssl.cnf", err);
+}
+
+static int write_etc(struct mr_child *c, const struct etc *etc, struct mr_error *err)
+{
+	int r = write_identity(c, etc->own, err);
+
+	return r < 0 ? r : write_resolver(c, etc->host, etc->own, err);
+}
+
+static int fill_etc(struct mr_child *c, struct etc *etc, struct mr_error *err)
+{
+	int r;
+
+	etc->view = mr_hostview_new(c, "/etc", err);
+	if (etc->view < 0)
+		return etc->view;
+	r = mr_mountfd_attach_at(etc->view, c->root_fd, ".menace/etc", err);
+	if (r == 0)
+		r = show_etc(c, etc, err);
+	if (r == 0)
+		r = show_tls_roots(c, etc, err);
+	return r < 0 ? r : write_etc(c, etc, err);
+}
+
+static void close_etc(struct etc *etc)
+{
+	mr_close(etc->host);
+	mr_close(etc->view);
+	mr_close(etc->own);
 }
 
 int mr_rootfs_etc(struct mr_child *c, struct mr_error *err)
 {
-	mr_auto_close int host_etc = -1;
-	mr_auto_close int etc = -1;
-	int r = 0;
+	struct etc etc = {
+		.own = openat(c->root_fd, "etc", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+		.host = openat(c->old_root_fd, "etc", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		.view = -1,
+	};
+	struct stat st;
+	int r;
 
-	etc = openat(c->root_fd, "etc", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	host_etc = openat(c->old_root_fd, "etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (etc < 0 || host_etc < 0)
-		return mr_err(err, MR_E_SYS, errno, "open /etc: %m");
-	if (c->spec->sandbox_root[0]) {
-		struct stat st;
-
-		if (fstat(etc, &st) == 0 && st.st_dev != c->own_devs[0])
-			return 0; /* DIR brings its own */
-		r = write_identity(c, etc, err);
-		return r < 0 ? r : write_resolver(c, host_etc, etc, err);
-	}
-	r = show_etc(host_etc, etc, err);
-	if (r == 0)
-		r = show_tls_roots(host_etc, etc, err);
-	if (r == 0)
-		r = write_identity(c, etc, err);
-	if (r == 0)
-		r = write_resolver(c, host_etc, etc, err);
+	if (etc.own < 0 || etc.host < 0 || fstat(etc.own, &st) < 0)
+		r = mr_err(err, MR_E_SYS, errno, "open /etc: %m");
+	else if (!c->spec->sandbox_root[0])
+		r = fill_etc(c, &etc, err);
+	else if (st.st_dev == c->own_devs[0])
+		r = write_etc(c, &etc, err);
+	else
+		r = 0; /* DIR brings its own */
+	close_etc(&etc);
 	return r;
 }
 
@@ -617,7 +689,7 @@ int mr_rootfs_snippet(struct mr_child *c, struct mr_error *err)
  * cloned from them stays. */
 static int remove_stands(struct mr_child *c, struct mr_error *err)
 {
-	static const char *const stands[] = { ".menace/pool", ".menace/lower" };
+	static const char *const stands[] = { ".menace/pool", ".menace/lower", ".menace/etc" };
 
 	for (size_t i = 0; i < N_ELEMENTS(stands); i++) {
 		/* EINVAL: nothing is mounted there */

@@ -12,6 +12,7 @@
 
 #include "runtime/launch/launch.h"
 #include "runtime/launch/sync.h"
+#include "runtime/spec/spec.h"
 
 struct mr_child {
 	const struct mr_launch_opts *opts;
@@ -36,6 +37,7 @@ struct mr_child {
 	int pty_fd; /* master, -1 without a tty */
 	dev_t own_devs[4]; /* file systems in which mount points may be made */
 	unsigned int n_own_devs;
+	struct mr_strv host_mounts; /* mount points below what is shown of the host's system */
 	struct mr_sync_msg built;
 };
 
@@ -68,6 +70,18 @@ mr_step_fn mr_rootfs_enter;
 mr_step_fn mr_mounts_workspace;
 mr_step_fn mr_mounts_spec;
 mr_step_fn mr_mounts_hide;
+
+/* The folders of the host's root that are shown as they are; constant. */
+const char *const *mr_rootfs_system_entries(size_t *ret_n);
+
+/* hostview.c: read the host's mounts; needed once, before the other two */
+mr_step_fn mr_hostview_begin;
+/* A read-only view of the host's folder at an absolute path, under inodes of its own.
+ * Descriptor of a detached mount.  Changes the working directory. */
+int mr_hostview_new(struct mr_child *c, const char *path, struct mr_error *err);
+/* Views of what the host has mounted at and below `top`, attached at the same paths inside,
+ * where top is shown already. */
+int mr_hostview_show_mounts(struct mr_child *c, const char *top, struct mr_error *err);
 
 /* rlimits.c */
 int mr_rlimits_apply(const struct mr_spec *spec, bool limits_by_rlimit, struct mr_error *err);

@@ -224,6 +224,29 @@ static void hex(void **state)
 	assert_string_equal(text, "");
 }
 
+static void octal_escapes(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ "", "" },
+		{ "/usr/local", "/usr/local" },
+		{ "/in\\040ner\\134\\011x", "/in ner\\\tx" },
+		{ "\\377", "\377" },
+		{ "\\400\\08\\1", "\\400\\08\\1" }, /* no byte, no octal, too short */
+		{ "end\\", "end\\" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		char text[40];
+
+		snprintf(text, sizeof(text), "%s", rows[i].text);
+		mr_str_unescape_octal(text);
+		assert_string_equal(text, rows[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +260,7 @@ int main(void)
 		cmocka_unit_test(base64_of_rfc4648),
 		cmocka_unit_test(formatted),
 		cmocka_unit_test(hex),
+		cmocka_unit_test(octal_escapes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
