@@ -17,7 +17,8 @@ export XDG_RUNTIME_DIR=$tmp/user
 "${as_user[@]}" sleep 100 &
 bystander=$!
 at_exit kill $bystander
-attack="kill -KILL -1; kill -KILL 1; kill -TERM $bystander; kill -KILL $bystander -$bystander
+# "wait": a process that was killed is gone, not dying, when the run ends.
+attack="kill -KILL -1; wait; kill -KILL 1; kill -TERM $bystander; kill -KILL $bystander -$bystander
 	i=1; while [ \$i -lt 300 ]; do [ \$i = \$\$ ] || kill -KILL \$i; i=\$((i + 1)); done
 	echo survived"
 

@@ -10,7 +10,8 @@
 need_limits
 check_leaks
 
-run_helper -t 1 -- hold-pipe stopped
+limit=$(scaled 1000)
+run_helper -t "${limit}ms" -- hold-pipe stopped
 assert_ended 124 wall_timeout wall
 assert_eq "$stdout" $'stopping\nstopping'
-assert_soon 1000
+assert_soon "$limit"
