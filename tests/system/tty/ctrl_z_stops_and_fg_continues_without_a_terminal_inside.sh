@@ -18,11 +18,11 @@ assert_eq "$stderr" "stopped
 status 6; modes kept"
 
 run_plain bash -c '
-	"$0" -q -t 1 -- sh -c "sleep 0.3; echo over" &
+	"$0" -q -t "$1ms" -- sh -c "sleep 0.3; echo over" &
 	pid=$!
 	sleep 0.1
 	kill -TSTP $pid
-	sleep 1.5
+	sleep "$2"
 	kill -CONT $pid
-	wait $pid' "$MENACE_RUN"
+	wait $pid' "$MENACE_RUN" "$(scaled 1000)" "$(scaled 1).5"
 assert_eq "$status:$stdout" 0:over "the time it was stopped does not count"

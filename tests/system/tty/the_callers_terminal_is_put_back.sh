@@ -31,7 +31,7 @@ for signal in 1 2 15; do
 done
 
 # The typed line is shown once, by the program's terminal, not by the caller's as well.
-run_plain "$terminal" expect=ready send=$'typed\n' expect=got -- "$MENACE_RUN" -q --tty -- \
+run_plain "$terminal" expect=$'ready\r\n' send=$'typed\n' expect=got -- "$MENACE_RUN" -q --tty -- \
 	sh -c 'echo ready; read -r x; echo "got $x"'
 assert_eq "$(tr -d '\r' <"$tmp/stdout")" "ready
 typed
