@@ -311,6 +311,26 @@ static void record_unenforced(struct mr_spec *spec, const char *name)
 	mr_strv_add(&spec->unenforced, name);
 }
 
+int mr_preset_record_unenforced(struct mr_spec *spec, const struct mr_json *json,
+				struct mr_error *err)
+{
+	struct mr_str_nearest nearest;
+	const char *name = NULL;
+	int r = mr_json_get_string(json, &name, err);
+
+	if (r < 0)
+		return r;
+	mr_str_nearest_init(&nearest, name);
+	for (size_t i = 0; i < N_ELEMENTS(vars); i++)
+		mr_str_nearest_offer(&nearest, vars[i].name);
+	if (!nearest.best || strcmp(nearest.best, name) != 0)
+		return refuse_name(json, "preset variable", name, nearest.best, err);
+	if (!mr_spec_tolerates(spec, name))
+		return mr_json_err(json, err, "%s is not among the items of best_effort", name);
+	record_unenforced(spec, name);
+	return 0;
+}
+
 static int apply_known(struct mr_spec *spec, size_t index, const struct mr_json *json,
 		       struct mr_error *err)
 {

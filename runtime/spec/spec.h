@@ -151,16 +151,19 @@ int mr_spec_set_assignment(struct mr_spec *spec, const char *assignment, struct 
 
 #define MR_SPEC_SCHEMA "menace.spec/1"
 /* A document of schema "menace.spec/1" (object: schema, name, program|snippet, args, env,
- * env_pass, mounts, limits{}, sandbox{}, net{}, output{}, preset, best_effort).
+ * env_pass, mounts, limits{}, sandbox{}, net{}, output{}, preset, best_effort, unenforced).
  * Lists are added to what the spec has; its program or snippet takes the place of an earlier one.
  * source names the document in messages.  After a failure the spec is only good for deinit. */
 int mr_spec_parse_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
 		       struct mr_error *err);
 
-/* Canonical document: sorted keys, every knob, no white space; malloc'd. */
-char *mr_spec_print_canonical(const struct mr_spec *spec);
-/* Document for people (--dry-run): value, unit and origin of every knob; new reference. */
+/* The document with every knob: mr_spec_parse_json() reads it back to the same spec; new reference. */
 struct json_t *mr_spec_to_json(const struct mr_spec *spec);
+/* The same as text with sorted keys and no white space; malloc'd. */
+char *mr_spec_print_canonical(const struct mr_spec *spec);
+/* By key ("limits.wall_ms"), for people: the value in words, its unit, where it came from; new
+ * reference. */
+struct json_t *mr_spec_explain_json(const struct mr_spec *spec);
 /* sha256 of the canonical text as 64 hex digits plus NUL. */
 void mr_spec_hash(const struct mr_spec *spec, char ret_hex[65]);
 
