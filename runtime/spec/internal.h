@@ -18,6 +18,9 @@ int mr_spec_get_text(const struct mr_json *json, char **ret, struct mr_error *er
 int mr_spec_decode_base64(const struct mr_json *json, const char *text, size_t size, char **ret,
 			  size_t *ret_size, struct mr_error *err);
 
+/* validate.c.  What a text knob may be beside its length; the message has no noun in front. */
+int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *err);
+
 /* Set a knob from a JSON value of a type that suits it: a string in the grammar of the knob, a
  * number, a boolean for BOOL; null for a knob whose default is "unset". */
 int mr_spec_set_json(struct mr_spec *spec, enum mr_field_id id, const struct mr_json *json,

@@ -269,6 +269,8 @@ static int add_best_effort_item(struct mr_spec *spec, const char *item, struct m
 {
 	char quoted[MR_STR_QUOTE_SIZE];
 	struct mr_str_nearest nearest;
+	char names[256];
+	struct mr_str list;
 	size_t n_items;
 	size_t n_vars;
 	const struct mr_spec_item *items = mr_spec_best_effort_items(&n_items);
@@ -288,8 +290,12 @@ static int add_best_effort_item(struct mr_spec *spec, const char *item, struct m
 	if (nearest.best)
 		return mr_err(err, MR_E_USAGE, EINVAL, "unknown item %s; did you mean \"%s\"?",
 			      quoted, nearest.best);
-	return mr_err(err, MR_E_USAGE, EINVAL, "unknown item %s; menace-run(1) lists them all",
-		      quoted);
+	mr_str_init(&list, names, sizeof(names));
+	for (size_t i = 0; i < n_items; i++)
+		mr_str_printf(&list, "%s, ", items[i].name);
+	return mr_err(err, MR_E_USAGE, EINVAL,
+		      "unknown item %s; accepted: %sand preset variables of menace-spec(5)", quoted,
+		      names);
 }
 
 int mr_spec_add_best_effort(struct mr_spec *spec, const char *items, struct mr_error *err)

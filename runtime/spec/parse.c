@@ -181,9 +181,13 @@ static int take_snippet_lang(struct mr_spec *spec, const struct mr_json *json, s
 	const char *name = NULL;
 	int r = mr_json_get_string(json, &name, err);
 
-	if (r == 0)
-		spec->lang = mr_str_dup(name); /* mr_spec_validate() knows the languages */
-	return r;
+	if (r < 0)
+		return r;
+	r = mr_lang_check(name, err);
+	if (r < 0)
+		return mr_json_wrap(json, r, err);
+	spec->lang = mr_str_dup(name);
+	return 0;
 }
 
 typedef int take_fn(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err);

@@ -448,6 +448,8 @@ int mr_preset_apply_builtin(struct mr_spec *spec, const char *name, enum mr_orig
 	const struct mr_spec_item *builtins = mr_preset_builtins(&n);
 	struct mr_str_nearest nearest;
 	char quoted[MR_STR_QUOTE_SIZE];
+	char names[128];
+	struct mr_str list;
 
 	mr_str_nearest_init(&nearest, name);
 	for (size_t i = 0; i < n; i++) {
@@ -460,8 +462,11 @@ int mr_preset_apply_builtin(struct mr_spec *spec, const char *name, enum mr_orig
 	if (nearest.best)
 		return mr_err(err, MR_E_USAGE, EINVAL, "no preset %s; did you mean \"%s\"?", quoted,
 			      nearest.best);
-	return mr_err(err, MR_E_USAGE, EINVAL, "no preset %s: neither a built-in one nor a file",
-		      quoted);
+	mr_str_init(&list, names, sizeof(names));
+	for (size_t i = 0; i < n; i++)
+		mr_str_printf(&list, "%s%s", i > 0 ? ", " : "", builtins[i].name);
+	return mr_err(err, MR_E_USAGE, EINVAL,
+		      "no preset %s: neither a built-in one (%s) nor a file", quoted, names);
 }
 
 static bool is_builtin(const char *name)
@@ -475,26 +480,34 @@ static bool is_builtin(const char *name)
 	return false;
 }
 
-int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, struct mr_error *err)
+static bool is_json(const char *arg)
+{
+	char first = arg[strspn(arg, " \t\r\n")];
+
+	return first == '{' || first == '[';
+}
+
+int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, const char *label,
+			struct mr_error *err)
 {
 	mr_auto_free char *text = NULL;
 	size_t size = 0;
 	int r;
 
-	if (arg[strspn(arg, " \t\r\n")] == '{' || arg[strspn(arg, " \t\r\n")] == '[')
-		return mr_preset_apply_json(spec, arg, strlen(arg), "--preset", MR_ORIGIN_PRESET,
-					    err);
+	if (is_json(arg))
+		return mr_preset_apply_json(spec, arg, strlen(arg), label, MR_ORIGIN_PRESET, err);
 	if (is_builtin(arg) || (!strchr(arg, '/') && access(arg, F_OK) < 0)) {
 		r = mr_preset_apply_builtin(spec, arg, MR_ORIGIN_PRESET, err);
-		return r < 0 ? mr_err_wrap(err, r, "--preset") : 0;
+		return r < 0 ? mr_err_wrap(err, r, "%s", label) : 0;
 	}
 	r = mr_read_whole_file(arg, PRESET_FILE_MAX, &text, &size, err);
-	if (r < 0) {
-		if (err)
-			err->code = MR_E_USAGE;
-		return mr_err_wrap(err, r, "--preset");
-	}
-	return mr_preset_apply_json(spec, text, size, arg, MR_ORIGIN_PRESET, err);
+	if (r == 0)
+		r = mr_preset_apply_json(spec, text, size, arg, MR_ORIGIN_PRESET, err);
+	if (r == 0)
+		return 0;
+	if (err)
+		err->code = MR_E_USAGE;
+	return mr_err_wrap(err, r, "%s", label);
 }
 
 static const char *find_variable(char *const *environment, const char *name)

@@ -172,12 +172,21 @@ void mr_spec_hash(const struct mr_spec *spec, char ret_hex[65]);
  * best_effort of the spec lists them; unknown names are refused with a hint. */
 int mr_preset_apply_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
 			 enum mr_origin origin, struct mr_error *err);
-/* --preset ARG: a built-in name, a file, or JSON text. */
-int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, struct mr_error *err);
+/* A built-in name, a file, or JSON text; label ("--preset") stands in front of messages. */
+int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, const char *label,
+			struct mr_error *err);
 
-/* Checks across knobs, after all sources: level 1 without unsafe, relative
- * destinations, keep_changes without workspace, no program, and so on. */
+/* Checks across knobs, after all sources: level 1 without unsafe, keep_changes without
+ * workspace, no program, and so on. */
 int mr_spec_validate(const struct mr_spec *spec, struct mr_error *err);
+/* How whoever made the spec calls a knob in messages; NULL: by its key.  The text lives until
+ * the next call. */
+struct mr_spec_labels {
+	const char *(*name)(void *owner, enum mr_field_id id);
+	void *owner;
+};
+int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+			      struct mr_error *err);
 /* Is degradation of this item tolerated? */
 bool mr_spec_tolerates(const struct mr_spec *spec, const char *item);
 

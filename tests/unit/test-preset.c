@@ -305,7 +305,7 @@ static void every_builtin_is_accepted(void **state)
 		struct mr_error err = MR_ERROR_INIT;
 
 		fresh(spec);
-		if (mr_preset_apply_arg(spec, builtins[i].name, &err) != 0)
+		if (mr_preset_apply_arg(spec, builtins[i].name, "-p", &err) != 0)
 			fail_msg("%s: %s", builtins[i].name, err.msg);
 		mr_strv_add(&spec->argv, "true");
 		if (mr_spec_validate(spec, &err) != 0)
@@ -322,17 +322,18 @@ static void preset_arguments(void **state)
 	char expected[128];
 	int fd;
 
-	assert_int_equal(mr_preset_apply_arg(spec, " {\"MAX_THREADS\": 6}", &err), 0);
+	assert_int_equal(mr_preset_apply_arg(spec, " {\"MAX_THREADS\": 6}", "-p", &err), 0);
 	assert_int_equal(spec->limits_pids_max, 6);
-	assert_int_equal(mr_preset_apply_arg(spec, "{\"MAX_THREADS\": 0}", &err), -22);
-	assert_string_equal(err.msg, "--preset: MAX_THREADS: \"0\" is out of range; accepted: 1 to "
+	assert_int_equal(mr_preset_apply_arg(spec, "{\"MAX_THREADS\": 0}", "-p", &err), -22);
+	assert_string_equal(err.msg, "-p: MAX_THREADS: \"0\" is out of range; accepted: 1 to "
 				     "4194304, or unlimited");
-	assert_int_equal(mr_preset_apply_arg(spec, "tinny", &err), -22);
-	assert_string_equal(err.msg, "--preset: no preset \"tinny\"; did you mean \"tiny\"?");
-	assert_int_equal(mr_preset_apply_arg(spec, "nowhere", &err), -22);
+	assert_int_equal(mr_preset_apply_arg(spec, "tinny", "-p", &err), -22);
+	assert_string_equal(err.msg, "-p: no preset \"tinny\"; did you mean \"tiny\"?");
+	assert_int_equal(mr_preset_apply_arg(spec, "nowhere", "-p", &err), -22);
 	assert_string_equal(err.msg,
-			    "--preset: no preset \"nowhere\": neither a built-in one nor a file");
-	assert_true(mr_preset_apply_arg(spec, "/nonexistent/p.json", &err) < 0);
+			    "-p: no preset \"nowhere\": neither a built-in one (default, tiny, "
+			    "strict, build) nor a file");
+	assert_true(mr_preset_apply_arg(spec, "/nonexistent/p.json", "-p", &err) < 0);
 	assert_non_null(strstr(err.msg, "/nonexistent/p.json"));
 	assert_non_null(strstr(err.msg, "No such file or directory"));
 	assert_int_equal(err.code, MR_E_USAGE);
@@ -340,11 +341,11 @@ static void preset_arguments(void **state)
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "{\"MAX_THREADS\":\n9x}", 19), 19);
-	assert_int_equal(mr_preset_apply_arg(spec, path, &err), -22);
-	snprintf(expected, sizeof(expected), "%s:2:2: '}' expected near 'x'", path);
+	assert_int_equal(mr_preset_apply_arg(spec, path, "-p", &err), -22);
+	snprintf(expected, sizeof(expected), "-p: %s:2:2: '}' expected near 'x'", path);
 	assert_string_equal(err.msg, expected);
 	assert_int_equal(pwrite(fd, "{\"MAX_THREADS\":\n9 }", 19, 0), 19);
-	assert_int_equal(mr_preset_apply_arg(spec, path, &err), 0);
+	assert_int_equal(mr_preset_apply_arg(spec, path, "-p", &err), 0);
 	assert_int_equal(spec->limits_pids_max, 9);
 	unlink(path);
 	close(fd);

@@ -112,6 +112,19 @@ static void refused_documents(void **state)
 		  "job: sandbox.hostname: a number where a string is expected" },
 		{ DOC(", \"sandbox\": {\"cwd\": \"/a\\u0000b\"}"),
 		  "job: sandbox.cwd: holds a NUL byte" },
+		{ DOC(", \"sandbox\": {\"cwd\": \"work\"}"),
+		  "job: sandbox.cwd: \"work\" must be absolute and without \".\" and \"..\"" },
+		{ DOC(", \"sandbox\": {\"cwd\": \"/work/../etc\"}"),
+		  "job: sandbox.cwd: \"/work/../etc\" must be absolute and without \".\" and "
+		  "\"..\"" },
+		{ DOC(", \"sandbox\": {\"cwd\": \"//proc/self/fd/7\"}"),
+		  "job: sandbox.cwd: \"//proc/self/fd/7\": /proc is not accepted as working "
+		  "directory" },
+		{ DOC(", \"sandbox\": {\"hostname\": \"a b\"}"),
+		  "job: sandbox.hostname: \"a b\"; accepted: letters, digits, '-' and '.', the "
+		  "first a letter or a digit" },
+		{ DOC(", \"snippet\": {\"code\": \"\", \"lang\": \"pyton\"}"),
+		  "job: snippet.lang: unknown language \"pyton\"; did you mean \"python\"?" },
 		{ DOC(", \"program\": []"), "job: program: the program is empty" },
 		{ DOC(", \"program\": [\"\"]"), "job: program: the program is empty" },
 		{ DOC(", \"program\": \"ls\""), "job: program: a string where a list is expected" },
