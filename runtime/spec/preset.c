@@ -432,8 +432,11 @@ int mr_preset_apply_json(struct mr_spec *spec, const char *text, size_t size, co
 	root = mr_json_root(value, source);
 	if (!json_is_array(value))
 		return mr_preset_apply_object(spec, &root, origin, err);
-	if (json_array_size(value) == 0)
+	/* In the environment it is what "none" looks like. */
+	if (json_array_size(value) == 0 && origin == MR_ORIGIN_ENVIRONMENT)
 		return 0;
+	if (json_array_size(value) == 0)
+		return mr_json_err(&root, err, "an empty list where an object is expected");
 	if (json_array_size(value) > 1)
 		return mr_json_err(&root, err, "%zu presets; menace-run runs one preset at a time",
 				   json_array_size(value));
@@ -480,11 +483,20 @@ static bool is_builtin(const char *name)
 	return false;
 }
 
+/* Text that begins like a preset or a string is one, well-formed or not; a bare word or number is
+ * JSON only if it is nothing else. */
 static bool is_json(const char *arg)
 {
-	char first = arg[strspn(arg, " \t\r\n")];
+	const char *first = arg + strspn(arg, " \t\r\n");
 
-	return first == '{' || first == '[';
+	return *first != '\0' && strchr("{[\"", *first);
+}
+
+static bool is_json_value(const char *arg)
+{
+	mr_auto_json json_t *value = NULL;
+
+	return mr_json_parse(arg, strlen(arg), "", &value, NULL) == 0;
 }
 
 int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, const char *label,
@@ -494,9 +506,11 @@ int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, const char *label
 	size_t size = 0;
 	int r;
 
-	if (is_json(arg))
+	bool is_name = is_builtin(arg) || (!strchr(arg, '/') && access(arg, F_OK) < 0);
+
+	if (is_json(arg) || (is_name && is_json_value(arg)))
 		return mr_preset_apply_json(spec, arg, strlen(arg), label, MR_ORIGIN_PRESET, err);
-	if (is_builtin(arg) || (!strchr(arg, '/') && access(arg, F_OK) < 0)) {
+	if (is_name) {
 		r = mr_preset_apply_builtin(spec, arg, MR_ORIGIN_PRESET, err);
 		return r < 0 ? mr_err_wrap(err, r, "%s", label) : 0;
 	}

@@ -167,7 +167,8 @@ struct json_t *mr_spec_explain_json(const struct mr_spec *spec);
 /* sha256 of the canonical text as 64 hex digits plus NUL. */
 void mr_spec_hash(const struct mr_spec *spec, char ret_hex[65]);
 
-/* Preset variables (runtime.md 1.1 to 1.4, 1.7) from a JSON object or one-element list.
+/* Preset variables (runtime.md 1.1 to 1.4, 1.7) from a JSON object or one-element list; from the
+ * environment an empty list too, which is no preset.
  * Names that are known but not enforced by this version are refused unless
  * best_effort of the spec lists them; unknown names are refused with a hint. */
 int mr_preset_apply_json(struct mr_spec *spec, const char *text, size_t size, const char *source,

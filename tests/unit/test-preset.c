@@ -284,7 +284,7 @@ static void lists_of_presets(void **state)
 {
 	struct mr_spec *spec = *state;
 
-	apply_ok(spec, "[]");
+	assert_refused(spec, "[]", "p: an empty list where an object is expected");
 	apply_ok(spec, "[{\"MAX_THREADS\": 5}]");
 	assert_int_equal(spec->limits_pids_max, 5);
 	assert_refused(spec, "[{}, {}]", "p: 2 presets; menace-run runs one preset at a time");
@@ -351,6 +351,35 @@ static void preset_arguments(void **state)
 	close(fd);
 }
 
+static void arguments_that_are_no_object(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "[]", "-p: an empty list where an object is expected" },
+		{ " [ ] ", "-p: an empty list where an object is expected" },
+		{ "\"x\"", "-p: a string where an object is expected" },
+		{ "\"tiny\"", "-p: a string where an object is expected" },
+		{ "5", "-p: a number where an object is expected" },
+		{ "-0.5", "-p: a number where an object is expected" },
+		{ "true", "-p: a boolean where an object is expected" },
+		{ "null", "-p: null where an object is expected" },
+		{ "[[]]", "-p: [0]: a list where an object is expected" },
+		{ "\"x", "-p:1:2: premature end of input near '\"x'" },
+		{ "5 5", "-p: no preset \"5 5\": neither a built-in one (default, tiny, strict, "
+			 "build) nor a file" },
+		{ "", "-p: no preset \"\": neither a built-in one (default, tiny, strict, build) "
+		      "nor a file" },
+	};
+	struct mr_spec *spec = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		struct mr_error err = MR_ERROR_INIT;
+
+		assert_int_equal(mr_preset_apply_arg(spec, rows[i][0], "-p", &err), -22);
+		assert_string_equal(err.msg, rows[i][1]);
+		assert_int_equal(mr_errc_exit_status(err.code), 2);
+	}
+}
+
 static int apply_environment(struct mr_spec *spec, const char *a, const char *b,
 			     struct mr_error *err)
 {
@@ -384,6 +413,9 @@ static void the_environment(void **state)
 	assert_int_equal(spec->limits_wall_ms, 8000);
 	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS=", "SANDBOX_TIMEOUT=", &err),
 			 0);
+	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS=[]", "X=1", &err), 0);
+	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS=5", "X=1", &err), -22);
+	assert_string_equal(err.msg, "SANDBOX_ENV_PRESETS: a number where an object is expected");
 	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS={", "X=1", &err), -22);
 	assert_string_equal(err.msg, "SANDBOX_ENV_PRESETS:1:1: string or '}' expected near end of "
 				     "file");
@@ -433,6 +465,7 @@ int main(void)
 		PRESET_TEST(lists_of_presets),
 		PRESET_TEST(every_builtin_is_accepted),
 		PRESET_TEST(preset_arguments),
+		PRESET_TEST(arguments_that_are_no_object),
 		PRESET_TEST(the_environment),
 		PRESET_TEST(warnings_of_the_environment),
 	};

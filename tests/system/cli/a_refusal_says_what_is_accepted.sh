@@ -36,6 +36,9 @@ run_plain "$MENACE_RUN" --set limit.pids_max=5 -- true
 assert_refused limit. limits
 run_plain "$MENACE_RUN" -p '{"MEMORY_LIMTI": "1g"}' -- true
 assert_refused MEMORY_LIMTI MEMORY_LIMIT
+says '-p (--preset): an empty list where an object is expected' -p '[]' -- true
+says '-p (--preset): a string where an object is expected' -p '"x"' -- true
+says '-p (--preset): a number where an object is expected' -p 5 -- true
 run_plain "$MENACE_RUN" -p tinny -- true
 assert_refused tinny tiny
 run_plain "$MENACE_RUN" --lang pythn -c 1
