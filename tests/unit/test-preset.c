@@ -17,27 +17,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/spec/spec.h"
-
-static int setup(void **state)
-{
-	static struct mr_spec spec;
-
-	mr_spec_init(&spec);
-	*state = &spec;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mr_spec_deinit(*state);
-	return 0;
-}
-
-static void fresh(struct mr_spec *spec)
-{
-	mr_spec_deinit(spec);
-	mr_spec_init(spec);
-}
+#include "tests/lib/spec.h"
 
 static int apply(struct mr_spec *spec, const char *text, struct mr_error *err)
 {
@@ -48,8 +28,7 @@ static void apply_ok(struct mr_spec *spec, const char *text)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
-	if (apply(spec, text, &err) != 0)
-		fail_msg("%s: %s", text, err.msg);
+	assert_ok(apply(spec, text, &err), &err);
 }
 
 static void assert_refused(struct mr_spec *spec, const char *text, const char *message)
@@ -452,22 +431,21 @@ static void warnings_of_the_environment(void **state)
 
 int main(void)
 {
-#define PRESET_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		PRESET_TEST(variables_that_act),
-		PRESET_TEST(accepted_forms_of_the_limits),
-		PRESET_TEST(limits_that_are_refused),
-		PRESET_TEST(unknown_variables),
-		PRESET_TEST(what_asks_for_nothing_passes),
-		PRESET_TEST(what_is_not_enforced_is_refused),
-		PRESET_TEST(best_effort_records_what_is_not_enforced),
-		PRESET_TEST(the_grammar_is_checked_even_with_best_effort),
-		PRESET_TEST(lists_of_presets),
-		PRESET_TEST(every_builtin_is_accepted),
-		PRESET_TEST(preset_arguments),
-		PRESET_TEST(arguments_that_are_no_object),
-		PRESET_TEST(the_environment),
-		PRESET_TEST(warnings_of_the_environment),
+		SPEC_TEST(variables_that_act),
+		SPEC_TEST(accepted_forms_of_the_limits),
+		SPEC_TEST(limits_that_are_refused),
+		SPEC_TEST(unknown_variables),
+		SPEC_TEST(what_asks_for_nothing_passes),
+		SPEC_TEST(what_is_not_enforced_is_refused),
+		SPEC_TEST(best_effort_records_what_is_not_enforced),
+		SPEC_TEST(the_grammar_is_checked_even_with_best_effort),
+		SPEC_TEST(lists_of_presets),
+		SPEC_TEST(every_builtin_is_accepted),
+		SPEC_TEST(preset_arguments),
+		SPEC_TEST(arguments_that_are_no_object),
+		SPEC_TEST(the_environment),
+		SPEC_TEST(warnings_of_the_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
