@@ -82,10 +82,11 @@ int mr_dry_run_main(struct mr_run_host *host, struct mr_cli *cli)
 			     "landlock_abi", mr_landlock_abi(NULL), "features", list, "payload",
 			     "user_namespace", ids.userns, "host_uid", (json_int_t)ids.host_uid,
 			     "host_gid", (json_int_t)ids.host_gid, "filter_sha256", filter);
-	if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) < 0 ||
-	    fputc('\n', stdout) == EOF || fflush(stdout) != 0) {
-		mr_err(&err, MR_E_SYS, EIO, "print the spec: %m");
+	mr_assert(document);
+	if (mr_session_flush("--dry-run",
+			     json_dumpf(document, stdout, JSON_INDENT(2)) == 0 &&
+				     fputc('\n', stdout) != EOF,
+			     &err) < 0)
 		return mr_session_fail(&err);
-	}
 	return ok ? 0 : 125;
 }

@@ -79,6 +79,10 @@ static int take_spec(struct mr_cli_parse *parse, const char *arg, struct mr_erro
 			err->code = MR_E_USAGE;
 		return r;
 	}
+	if (strspn(text, " \t\r\n") == size)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "%s is empty; accepted: a document of schema " MR_SPEC_SCHEMA,
+			      from_stdin ? "standard input" : arg);
 	return mr_spec_parse_json(&parse->cli.spec, text, size, from_stdin ? "standard input" : arg,
 				  err);
 }

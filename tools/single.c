@@ -170,13 +170,16 @@ static int open_json_target(struct single *s, const struct mr_cli *cli, struct m
 	if (!target)
 		return 0;
 	if (strcmp(target, "-") == 0) {
+		if (mr_session_was_closed(STDOUT_FILENO))
+			return mr_err(err, MR_E_USAGE, EBADF,
+				      "--json -: standard output is closed");
 		s->json_fd = STDOUT_FILENO;
 		return 0;
 	}
 	if (strncmp(target, "FD:", 3) == 0) {
 		if (mr_units_parse_count(target + 3, &fd, err) < 0)
 			return mr_err_wrap(err, -EINVAL, "--json");
-		if (fd > INT_MAX || fcntl((int)fd, F_GETFD) < 0)
+		if (fd > INT_MAX || fcntl((int)fd, F_GETFD) < 0 || mr_session_was_closed((int)fd))
 			return mr_err(err, MR_E_USAGE, EBADF,
 				      "--json %s: that descriptor is not open", target);
 		s->json_fd = (int)fd;
@@ -185,7 +188,7 @@ static int open_json_target(struct single *s, const struct mr_cli *cli, struct m
 	return open_json_file(s, &cli->spec, target, err);
 }
 
-static int write_result(struct single *s, const json_t *result)
+static int write_result(struct single *s, const char *target, const json_t *result)
 {
 	mr_auto_free char *text = json_dumps(result, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 	int r = text ? 0 : -ENOMEM;
@@ -201,7 +204,7 @@ static int write_result(struct single *s, const json_t *result)
 		r = -errno;
 	s->json_fd = -1;
 	if (r < 0)
-		mr_log_error("the result cannot be written: %s", strerror(-r));
+		mr_log_error("--json %s: the result cannot be written: %s", target, strerror(-r));
 	return r;
 }
 
@@ -220,7 +223,7 @@ static int report(struct single *s, const struct mr_cli *cli)
 		mr_report_notice(result);
 	if (cli->summary)
 		mr_report_summary(result);
-	if (s->json_fd >= 0 && write_result(s, result) < 0 && status == 0)
+	if (s->json_fd >= 0 && write_result(s, cli->json_target, result) < 0 && status == 0)
 		status = 125;
 	return status;
 }

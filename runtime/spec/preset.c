@@ -370,6 +370,7 @@ static int refuse_variable(const struct mr_json *object, const char *name, struc
 {
 	const struct mr_field *fields = mr_spec_fields();
 	struct mr_str_nearest nearest;
+	char quoted[MR_STR_QUOTE_SIZE];
 
 	if (is_control(name))
 		return mr_json_err(object, err,
@@ -380,7 +381,10 @@ static int refuse_variable(const struct mr_json *object, const char *name, struc
 			mr_str_nearest_offer(&nearest, fields[i].preset_alias);
 	for (size_t i = 0; i < N_ELEMENTS(vars); i++)
 		mr_str_nearest_offer(&nearest, vars[i].name);
-	return refuse_name(object, "preset variable", name, nearest.best, err);
+	if (nearest.best)
+		return refuse_name(object, "preset variable", name, nearest.best, err);
+	return mr_json_err(object, err, "unknown preset variable %s; menace-spec(5) lists them all",
+			   mr_str_quote(quoted, sizeof(quoted), name));
 }
 
 static int apply_variable(struct mr_spec *spec, const struct mr_json *object, const char *name,

@@ -129,6 +129,10 @@ static void knobs(void **state)
 	assert_string_equal(cli.spec.argv.v[0], "true");
 	mr_cli_deinit(&cli);
 
+	parse_ok("--tmpfs /x:1024g true", &cli);
+	assert_int_equal(cli.spec.mounts[0].size_bytes, 1099511627776);
+	mr_cli_deinit(&cli);
+
 	parse_ok("--uid 0 --gid 4294967294 --hostname h --cwd /x --root r --workspace w"
 		 " --keep-changes out --explain-denials --stdin in -- true",
 		 &cli);
@@ -396,6 +400,9 @@ static void refusals(void **state)
 		  "of a descriptor, or -" },
 		{ "--keep-changes x --lang sh - y", "--keep-changes: there is no workspace whose "
 						    "changes could be kept (--workspace DIR)" },
+		{ "--tmpfs /x:1025g true", "--tmpfs: \"/x\": 1100585369600 bytes are out of range; "
+					   "accepted: at most 1Ti" },
+		{ "--spec /dev/null true", "--spec: /dev/null is not a regular file" },
 		{ "--pids 0 -t 0 true", "--pids: \"0\" is out of range; accepted: 1 to 4194304, or "
 					"unlimited" },
 		{ "--tty --lang sh -", "--tty: standard input is already read for the snippet" },

@@ -125,7 +125,8 @@ static void unknown_variables(void **state)
 	assert_refused(spec, "{\"MEMORY_LIMT\": \"1Gi\"}",
 		       "p: unknown preset variable \"MEMORY_LIMT\"; did you mean "
 		       "\"MEMORY_LIMIT\"?");
-	assert_refused(spec, "{\"XYZZY\": 1}", "p: unknown preset variable \"XYZZY\"");
+	assert_refused(spec, "{\"XYZZY\": 1}",
+		       "p: unknown preset variable \"XYZZY\"; menace-spec(5) lists them all");
 	assert_refused(spec, "{\"SANDBOX_DOCKER\": 1}",
 		       "p: SANDBOX_DOCKER is a variable of the environment, not of a preset");
 	assert_refused(spec, "{\"SANDBOX_PRESET_SCHEMA_CHECKS\": 1}",
