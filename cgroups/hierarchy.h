@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cgroups/cgroup.h"
@@ -21,6 +22,23 @@
 /* Where we move ourselves when the kernel wants BASE free of processes. */
 #define MR_CGROUP_LEAF "menace-supervisor"
 #define MR_CGROUP_NAME_MAX 64
+
+/* Rows of the tables of limits and statistics; member is one of struct mr_limits and of struct
+ * mr_cgroup_stats. */
+/* clang-format off */
+#define MR_LIMIT_ROW(key, file, member, controller, form) \
+	{ key, file, offsetof(struct mr_limits, member), \
+	  MR_CONTROLLER_##controller, MR_LIMIT_FORM_##form }
+#define MR_STAT_AT(member) offsetof(struct mr_cgroup_stats, member)
+#define MR_STAT_SINGLE(file, controller, member) \
+	{ file, MR_STAT_FORM_SINGLE, MR_CONTROLLER_##controller, { { "", MR_STAT_AT(member), 0 } } }
+/* The same in both kinds of hierarchy. */
+#define MR_STAT_PIDS \
+	MR_STAT_SINGLE("pids.peak", PIDS, pids_peak), \
+	MR_STAT_SINGLE("pids.current", PIDS, pids_current), \
+	{ "pids.events", MR_STAT_FORM_KEYED, MR_CONTROLLER_PIDS, \
+	  { { "max", MR_STAT_AT(pids_max_events), 0 } } }
+/* clang-format on */
 
 struct mr_hierarchy_ops;
 

@@ -31,74 +31,45 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 
-#define LIMIT(member) offsetof(struct mr_limits, member)
-#define STAT(member) offsetof(struct mr_cgroup_stats, member)
-
 /* The kernel gives up on a charge of up to 8 pages when this much is left at most. */
 #define HIT_SLACK 65536
 
 /* The period first: a quota is checked against the period in force. */
 static const struct mr_limit_file limit_files[] = {
-	{ "memory_max_bytes", "memory.limit_in_bytes", LIMIT(memory_max), MR_CONTROLLER_MEMORY,
-	  MR_LIMIT_FORM_MINUS },
-	{ "pids_max", "pids.max", LIMIT(pids_max), MR_CONTROLLER_PIDS, MR_LIMIT_FORM_MAX },
-	{ "cpu_period_us", "cpu.cfs_period_us", LIMIT(cpu_period_us), MR_CONTROLLER_CPU,
-	  MR_LIMIT_FORM_MINUS },
-	{ "cpu_quota_us", "cpu.cfs_quota_us", LIMIT(cpu_quota_us), MR_CONTROLLER_CPU,
-	  MR_LIMIT_FORM_MINUS },
+	MR_LIMIT_ROW("memory_max_bytes", "memory.limit_in_bytes", memory_max, MEMORY, MINUS),
+	MR_LIMIT_ROW("pids_max", "pids.max", pids_max, PIDS, MAX),
+	MR_LIMIT_ROW("cpu_period_us", "cpu.cfs_period_us", cpu_period_us, CPU, MINUS),
+	MR_LIMIT_ROW("cpu_quota_us", "cpu.cfs_quota_us", cpu_quota_us, CPU, MINUS),
 };
 
-static const struct mr_limit_file memsw_file = {
-	"swap_max_bytes",     "memory.memsw.limit_in_bytes", LIMIT(swap_max),
-	MR_CONTROLLER_MEMORY, MR_LIMIT_FORM_MINUS,
-};
+static const struct mr_limit_file memsw_file =
+	MR_LIMIT_ROW("swap_max_bytes", "memory.memsw.limit_in_bytes", swap_max, MEMORY, MINUS);
 
-static const struct mr_limit_file swappiness_file = {
-	"swap_max_bytes",     "memory.swappiness", LIMIT(swap_max),
-	MR_CONTROLLER_MEMORY, MR_LIMIT_FORM_MINUS,
-};
+static const struct mr_limit_file swappiness_file =
+	MR_LIMIT_ROW("swap_max_bytes", "memory.swappiness", swap_max, MEMORY, MINUS);
 
 static const struct mr_stat_file stat_files[] = {
 	{ "cpu.stat",
 	  MR_STAT_FORM_KEYED,
 	  MR_CONTROLLER_CPU,
-	  { { "nr_throttled", STAT(cpu_nr_throttled), 0 },
-	    { "throttled_time", STAT(cpu_throttled_us), 1000 } } },
-	{ "memory.max_usage_in_bytes",
-	  MR_STAT_FORM_SINGLE,
-	  MR_CONTROLLER_MEMORY,
-	  { { "", STAT(memory_peak_bytes), 0 } } },
-	{ "memory.usage_in_bytes",
-	  MR_STAT_FORM_SINGLE,
-	  MR_CONTROLLER_MEMORY,
-	  { { "", STAT(memory_current_bytes), 0 } } },
+	  { { "nr_throttled", MR_STAT_AT(cpu_nr_throttled), 0 },
+	    { "throttled_time", MR_STAT_AT(cpu_throttled_us), 1000 } } },
+	MR_STAT_SINGLE("memory.max_usage_in_bytes", MEMORY, memory_peak_bytes),
+	MR_STAT_SINGLE("memory.usage_in_bytes", MEMORY, memory_current_bytes),
 	{ "memory.oom_control",
 	  MR_STAT_FORM_KEYED,
 	  MR_CONTROLLER_MEMORY,
-	  { { "oom_kill", STAT(oom_kills), 0 } } },
+	  { { "oom_kill", MR_STAT_AT(oom_kills), 0 } } },
 	/* With equal limits the kernel charges, and fails, memory and swap together first (and
 	 * does not always count it: see was_hit). */
-	{ "memory.failcnt",
-	  MR_STAT_FORM_SINGLE,
-	  MR_CONTROLLER_MEMORY,
-	  { { "", STAT(memory_max_events), 0 } } },
-	{ "memory.memsw.failcnt",
-	  MR_STAT_FORM_SINGLE,
-	  MR_CONTROLLER_MEMORY,
-	  { { "", STAT(memory_max_events), 0 } } },
+	MR_STAT_SINGLE("memory.failcnt", MEMORY, memory_max_events),
+	MR_STAT_SINGLE("memory.memsw.failcnt", MEMORY, memory_max_events),
 	{ "memory.stat",
 	  MR_STAT_FORM_KEYED,
 	  MR_CONTROLLER_MEMORY,
-	  { { "total_pgfault", STAT(pgfault), 0 }, { "total_pgmajfault", STAT(pgmajfault), 0 } } },
-	{ "pids.peak", MR_STAT_FORM_SINGLE, MR_CONTROLLER_PIDS, { { "", STAT(pids_peak), 0 } } },
-	{ "pids.current",
-	  MR_STAT_FORM_SINGLE,
-	  MR_CONTROLLER_PIDS,
-	  { { "", STAT(pids_current), 0 } } },
-	{ "pids.events",
-	  MR_STAT_FORM_KEYED,
-	  MR_CONTROLLER_PIDS,
-	  { { "max", STAT(pids_max_events), 0 } } },
+	  { { "total_pgfault", MR_STAT_AT(pgfault), 0 },
+	    { "total_pgmajfault", MR_STAT_AT(pgmajfault), 0 } } },
+	MR_STAT_PIDS,
 };
 
 /* Without memory.memsw swap cannot be counted, only be avoided: stricter than any swap limit,

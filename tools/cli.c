@@ -31,12 +31,6 @@ static int refuse(struct mr_error *err, const char *message)
 	return mr_err(err, MR_E_USAGE, EINVAL, "%s", message);
 }
 
-/* One option as it was met. */
-struct met {
-	const struct mr_cli_row *row;
-	const char *arg;
-};
-
 static int refuse_option(const char *word, struct mr_error *err)
 {
 	const struct mr_cli_row *rows = mr_options_rows();
@@ -65,16 +59,24 @@ static int refuse_option(const char *word, struct mr_error *err)
 		      nearest.best);
 }
 
-static int refuse_missing(int value, struct mr_error *err)
+static const struct mr_cli_row *find_row(int value)
 {
 	const struct mr_cli_row *rows = mr_options_rows();
 
 	for (size_t i = 0; i < MR_OPTIONS_COUNT; i++)
-		if (value == LONG_BASE + (int)i ||
-		    (value != 0 && value == rows[i].option.short_name))
-			return mr_err(err, MR_E_USAGE, EINVAL, "--%s needs a value: %s",
-				      rows[i].option.name, rows[i].option.arg);
-	return refuse(err, "an option needs a value");
+		if (value == LONG_BASE + (int)i || value == rows[i].option.short_name)
+			return &rows[i];
+	mr_assert(value != value); /* getopt returned what no table has */
+	return NULL;
+}
+
+static int refuse_missing(int value, struct mr_error *err)
+{
+	const struct mr_cli_met met = { .row = find_row(value), .is_short = value < LONG_BASE };
+	char label[MR_OPTIONS_LABEL_SIZE];
+
+	return mr_err(err, MR_E_USAGE, EINVAL, "%s needs a value: %s",
+		      mr_options_label(&met, label), met.row->option.arg);
 }
 
 /* Tables of getopt from ours. */
@@ -98,20 +100,9 @@ static void make_getopt_tables(struct option longs[MR_OPTIONS_COUNT + 1], struct
 	longs[n] = (struct option){ 0 };
 }
 
-static const struct mr_cli_row *find_row(int value)
-{
-	const struct mr_cli_row *rows = mr_options_rows();
-
-	for (size_t i = 0; i < MR_OPTIONS_COUNT; i++)
-		if (value == LONG_BASE + (int)i || value == rows[i].option.short_name)
-			return &rows[i];
-	mr_assert(value != value); /* getopt returned what no table has */
-	return NULL;
-}
-
 /* Fills met, which has room for every letter of argv, and says whether "--" ended the options;
  * the words begin at optind. */
-static int collect(int argc, char **argv, struct met *met, size_t *ret_n, bool *ret_dashes,
+static int collect(int argc, char **argv, struct mr_cli_met *met, size_t *ret_n, bool *ret_dashes,
 		   struct mr_error *err)
 {
 	struct option longs[MR_OPTIONS_COUNT + 1];
@@ -135,7 +126,7 @@ static int collect(int argc, char **argv, struct met *met, size_t *ret_n, bool *
 			return refuse_missing(optopt, err);
 		if (value == '?') /* optopt is a short option, or 0 or a row's value */
 			return refuse_option(argv[optind - 1], err);
-		met[n++] = (struct met){ find_row(value), optarg };
+		met[n++] = (struct mr_cli_met){ find_row(value), optarg, value < LONG_BASE };
 	}
 }
 
@@ -206,16 +197,15 @@ static void take_words(struct mr_cli_parse *parse, char **words, bool dashes)
 	}
 }
 
-static int apply_stages(struct mr_cli_parse *parse, const struct met *met, size_t n,
-			struct mr_error *err)
+static int apply_stages(struct mr_cli_parse *parse, struct mr_error *err)
 {
 	for (enum mr_cli_stage stage = 0; stage < MR_CLI_STAGE_COUNT; stage++) {
 		int r;
 
-		for (size_t i = 0; i < n; i++) {
-			if (met[i].row->stage != stage)
+		for (size_t i = 0; i < parse->n_met; i++) {
+			if (parse->met[i].row->stage != stage)
 				continue;
-			r = mr_options_apply(parse, met[i].row, met[i].arg, err);
+			r = mr_options_apply(parse, &parse->met[i], err);
 			if (r < 0)
 				return r;
 		}
@@ -230,18 +220,66 @@ static int apply_stages(struct mr_cli_parse *parse, const struct met *met, size_
 	return 0;
 }
 
-static int check(const struct mr_cli_parse *parse, char **words, struct mr_error *err)
+/* The label of an option that was typed, by its field or by its name; NULL: it was not. */
+static const char *find_label(struct mr_cli_parse *parse, int field, const char *name)
 {
+	for (size_t i = parse->n_met; i > 0; i--) {
+		const struct mr_cli_option *option = &parse->met[i - 1].row->option;
+
+		if (name ? strcmp(option->name, name) == 0 : option->field == field)
+			return mr_options_label(&parse->met[i - 1], parse->label);
+	}
+	return NULL;
+}
+
+static const char *name_of_knob(void *owner, enum mr_field_id id)
+{
+	return find_label(owner, (int)id, NULL);
+}
+
+static int check_code(struct mr_cli_parse *parse, struct mr_error *err)
+{
+	if (!parse->code || parse->lang || mr_str_starts_with(parse->code, "#!"))
+		return 0;
+	return mr_err(err, MR_E_USAGE, EINVAL,
+		      "%s: the text needs --lang NAME, or a first line that begins with \"#!\"",
+		      find_label(parse, -1, "code"));
+}
+
+static int validate(struct mr_cli_parse *parse, struct mr_error *err)
+{
+	const struct mr_spec_labels labels = { name_of_knob, parse };
+	struct mr_spec *spec = &parse->cli.spec;
+	int r;
+
+	if (!parse->cli.snippet_from_stdin)
+		return mr_spec_validate_labelled(spec, &labels, err);
+	/* Stands in for what is read later: all the rest is known. */
+	spec->snippet_code = mr_str_dup("#!");
+	spec->snippet_code_size = 2;
+	r = mr_spec_validate_labelled(spec, &labels, err);
+	mr_freep(&spec->snippet_code);
+	spec->snippet_code = NULL;
+	spec->snippet_code_size = 0;
+	return r;
+}
+
+static int check(struct mr_cli_parse *parse, char **words, struct mr_error *err)
+{
+	const char *jobs = find_label(parse, -1, "jobs");
+	int r;
+
 	if (parse->cli.batch && (words[0] || parse->code))
 		return refuse(err, "--batch reads specs from standard input; a program is not "
 				   "accepted beside it");
-	if (parse->jobs_given && !parse->cli.batch)
-		return refuse(err, "--jobs: only with --batch");
+	if (jobs && !parse->cli.batch)
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s: only with --batch", jobs);
 	if (parse->cli.snippet_from_stdin && parse->cli.spec.sandbox_tty)
 		return refuse(err, "--tty: standard input is already read for the snippet");
-	if (parse->cli.batch || parse->cli.snippet_from_stdin)
+	if (parse->cli.batch)
 		return 0;
-	return mr_spec_validate(&parse->cli.spec, err);
+	r = check_code(parse, err);
+	return r < 0 ? r : validate(parse, err);
 }
 
 /* "-vvv" is one argument and three options. */
@@ -256,15 +294,13 @@ static size_t count_letters(int argc, char **argv)
 
 static int parse_all(int argc, char **argv, struct mr_cli_parse *parse, struct mr_error *err)
 {
-	mr_auto_free struct met *met = mr_str_alloc(count_letters(argc, argv) * sizeof(*met));
 	bool dashes = false;
-	size_t n = 0;
 	int r;
 
-	r = collect(argc, argv, met, &n, &dashes, err);
+	r = collect(argc, argv, parse->met, &parse->n_met, &dashes, err);
 	if (r < 0)
 		return r;
-	r = apply_stages(parse, met, n, err);
+	r = apply_stages(parse, err);
 	if (r < 0)
 		return r;
 	if (parse->cli.help || parse->cli.version)
@@ -280,7 +316,9 @@ int mr_cli_parse(int argc, char **argv, struct mr_cli *ret, struct mr_error *err
 	int r;
 
 	mr_spec_init(&parse.cli.spec);
+	parse.met = mr_str_alloc(count_letters(argc, argv) * sizeof(*parse.met));
 	r = parse_all(argc, argv, &parse, err);
+	mr_freep(&parse.met);
 	if (r < 0) {
 		mr_cli_deinit(&parse.cli);
 		return r;

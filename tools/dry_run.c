@@ -2,6 +2,9 @@
 /*
  * Dry run: the resolved spec, and what this host can enforce of it
  *
+ * Its member "spec" is a document that --spec takes as it is; where each knob of it
+ * came from is told beside it.
+ *
  * Probed, not guessed from version numbers.  Exit status 0 when the run would be
  * started, 125 when something it needs is missing.
  */
@@ -71,17 +74,19 @@ int mr_dry_run_main(struct mr_run_host *host, struct mr_cli *cli)
 	list = features(host, &cli->spec, &ok);
 	mr_spec_hash(&cli->spec, hash);
 	mr_seccomp_hash(mr_seccomp_program(&policy), filter);
-	document = json_pack("{s:o, s:s, s:b, s:{s:s, s:s, s:i, s:o}, s:{s:b, s:I, s:I, s:s}}",
-			     "spec", mr_spec_to_json(&cli->spec), "spec_sha256", hash,
-			     "would_start", ok, "host", "kernel", uts.release, "cgroup_mode",
+	document = json_pack("{s:o, s:o, s:s, s:b, s:{s:s, s:s, s:i, s:o}, s:{s:b, s:I, s:I, s:s}}",
+			     "spec", mr_spec_to_json(&cli->spec), "knobs",
+			     mr_spec_explain_json(&cli->spec), "spec_sha256", hash, "would_start",
+			     ok, "host", "kernel", uts.release, "cgroup_mode",
 			     mr_cgroup_mode_name(mr_cgroup_host_mode(host->cgroups)),
 			     "landlock_abi", mr_landlock_abi(NULL), "features", list, "payload",
 			     "user_namespace", ids.userns, "host_uid", (json_int_t)ids.host_uid,
 			     "host_gid", (json_int_t)ids.host_gid, "filter_sha256", filter);
-	if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) < 0 ||
-	    fputc('\n', stdout) == EOF || fflush(stdout) != 0) {
-		mr_err(&err, MR_E_SYS, EIO, "print the spec: %m");
+	mr_assert(document);
+	if (mr_session_flush("--dry-run",
+			     json_dumpf(document, stdout, JSON_INDENT(2)) == 0 &&
+				     fputc('\n', stdout) != EOF,
+			     &err) < 0)
 		return mr_session_fail(&err);
-	}
 	return ok ? 0 : 125;
 }

@@ -450,9 +450,10 @@ static json_t *knob_schema(const struct mr_field *field)
 	set(knob, "description", json_string(field->help));
 	set(knob, "default", default_value(field));
 	if (field->type == MR_FIELD_STR) {
-		set(knob, "type", json_string("string"));
-		set(knob, "minLength", json_integer((json_int_t)field->min));
-		set(knob, "maxLength", json_integer((json_int_t)field->max));
+		set(knob, "anyOf",
+		    json_pack("[{s:s, s:I, s:I}, {s:s}]", "type", "string", "minLength",
+			      (json_int_t)field->min, "maxLength", (json_int_t)field->max, "$ref",
+			      "#/$defs/bytes"));
 	} else if (field->type == MR_FIELD_ENUM) {
 		json_t *words = json_array();
 
@@ -504,41 +505,51 @@ static json_t *preset_schema(void)
 			 "additionalProperties", 0, "properties", variables, "enum", names);
 }
 
+#define TEXT "{\"anyOf\": [{\"type\": \"string\"}, {\"$ref\": \"#/$defs/bytes\"}]}"
+
+/* What is no UTF-8. */
+static const char bytes_schema[] =
+	"{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"base64\"],"
+	" \"properties\": {\"base64\": {\"type\": \"string\", \"contentEncoding\": \"base64\"}}}";
+
 /* The members that are not knobs.  Text, because it reads as what it is. */
 static const char fixed_members[] =
 	"{\"schema\": {\"const\": \"" MR_SPEC_SCHEMA "\"},"
 	" \"name\": {\"type\": \"string\", \"maxLength\": 256},"
-	" \"program\": {\"type\": \"array\", \"minItems\": 1, \"items\": {\"type\": \"string\"}},"
+	" \"program\": {\"type\": \"array\", \"minItems\": 1, \"items\": " TEXT "},"
 	" \"snippet\": {\"type\": \"object\", \"additionalProperties\": false,"
-	"  \"properties\": {\"path\": {\"type\": \"string\", \"minLength\": 1},"
-	"   \"code\": {\"type\": \"string\"}, \"lang\": {\"type\": \"string\"}},"
+	"  \"properties\": {\"path\": " TEXT ","
+	"   \"code\": " TEXT ", \"lang\": {\"type\": \"string\"}},"
 	"  \"oneOf\": [{\"required\": [\"path\"]}, {\"required\": [\"code\"]}]},"
-	" \"args\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"
-	" \"env\": {\"type\": \"object\", \"additionalProperties\": {\"type\": \"string\"}},"
-	" \"env_pass\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"
+	" \"args\": {\"type\": \"array\", \"items\": " TEXT "},"
+	" \"env\": {\"type\": \"object\", \"additionalProperties\": " TEXT "},"
+	" \"env_pass\": {\"type\": \"array\", \"items\": " TEXT "},"
 	" \"best_effort\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"
+	" \"unenforced\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"
 	" \"mounts\": {\"type\": \"array\", \"items\": {\"type\": \"object\","
 	"  \"additionalProperties\": false, \"required\": [\"type\"],"
 	"  \"properties\": {\"type\": {\"enum\": [\"ro\", \"rw\", \"tmpfs\", \"hide\"]},"
-	"   \"source\": {\"type\": \"string\"}, \"dest\": {\"type\": \"string\"},"
+	"   \"source\": " TEXT ", \"dest\": " TEXT ","
 	"   \"size_bytes\": {\"type\": \"integer\", \"minimum\": 0}}}}}";
 
 static int put_schema(void)
 {
 	mr_auto_json json_t *schema = NULL;
 	json_t *properties = NULL;
+	json_t *bytes = NULL;
 	struct mr_error err = MR_ERROR_INIT;
 
-	if (mr_json_parse(fixed_members, strlen(fixed_members), "members", &properties, &err) < 0) {
+	if (mr_json_parse(fixed_members, strlen(fixed_members), "members", &properties, &err) < 0 ||
+	    mr_json_parse(bytes_schema, strlen(bytes_schema), "bytes", &bytes, &err) < 0) {
 		fprintf(stderr, "gen-docs: %s\n", err.msg);
 		return 1;
 	}
 	add_knobs(properties);
 	set(properties, "preset", preset_schema());
-	schema = json_pack("{s:s, s:s, s:s, s:[s], s:b, s:o}", "$schema",
+	schema = json_pack("{s:s, s:s, s:s, s:[s], s:b, s:o, s:{s:o}}", "$schema",
 			   "https://json-schema.org/draft/2020-12/schema", "title", MR_SPEC_SCHEMA,
 			   "type", "object", "required", "schema", "additionalProperties", 0,
-			   "properties", properties);
+			   "properties", properties, "$defs", "bytes", bytes);
 	mr_assert(schema != NULL);
 	if (json_dumpf(schema, stdout, JSON_INDENT(2) | JSON_SORT_KEYS) < 0)
 		return 1;

@@ -52,12 +52,29 @@ int mr_session_signals(struct mr_error *err)
 	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "signalfd: %m") : fd;
 }
 
+static bool was_closed[3];
+
+bool mr_session_was_closed(int fd)
+{
+	return fd >= 0 && fd < 3 && was_closed[fd];
+}
+
+int mr_session_flush(const char *what, bool written, struct mr_error *err)
+{
+	if (mr_session_was_closed(STDOUT_FILENO))
+		errno = EBADF;
+	else if (written && fflush(stdout) == 0)
+		return 0;
+	return mr_err(err, MR_E_SYS, errno, "%s: write to standard output: %m", what);
+}
+
 /* A closed 0, 1 or 2 would be taken by the next open, and then written to as if it were it. */
 static int fill_standard_fds(struct mr_error *err)
 {
 	for (int fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
+		was_closed[fd] = true;
 		if (open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
 			return mr_err(err, MR_E_SYS, errno,
 				      "descriptor %d is closed and /dev/null "
@@ -99,12 +116,36 @@ static int read_snippet(struct mr_cli *cli, struct mr_error *err)
 
 static int print_help(void)
 {
+	struct mr_error err = MR_ERROR_INIT;
 	char buf[MR_CLI_HELP_SIZE];
 	struct mr_str text;
 
 	mr_str_init(&text, buf, sizeof(buf));
 	mr_cli_help(&text);
-	return fputs(buf, stdout) < 0 || fflush(stdout) != 0 ? 125 : 0;
+	return mr_session_flush("--help", fputs(buf, stdout) >= 0, &err) < 0 ? mr_session_fail(&err)
+									     : 0;
+}
+
+static int print_version(void)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	bool written = printf("menace-run %s\n", MENACE_VERSION) >= 0;
+
+	return mr_session_flush("--version", written, &err) < 0 ? mr_session_fail(&err) : 0;
+}
+
+/* Specs that are not there, or results that go nowhere, must not look like a batch that went well. */
+static int refuse_closed_batch(struct mr_error *err)
+{
+	if (mr_session_was_closed(STDIN_FILENO))
+		return mr_err(err, MR_E_USAGE, EBADF,
+			      "--batch: standard input is closed; it has "
+			      "the specs, one a line");
+	if (mr_session_was_closed(STDOUT_FILENO))
+		return mr_err(err, MR_E_USAGE, EBADF,
+			      "--batch: standard output is closed; it gets "
+			      "the results, one a line");
+	return 0;
 }
 
 static int run(struct mr_cli *cli)
@@ -113,7 +154,8 @@ static int run(struct mr_cli *cli)
 	struct mr_run_host host;
 	int status;
 
-	if (cli->snippet_from_stdin && read_snippet(cli, &err) < 0)
+	if ((cli->snippet_from_stdin && read_snippet(cli, &err) < 0) ||
+	    (cli->batch && refuse_closed_batch(&err) < 0))
 		return mr_session_fail(&err);
 	if (mr_run_host_open(&host, &err) < 0)
 		return mr_session_fail(&err);
@@ -160,7 +202,7 @@ int main(int argc, char **argv)
 	if (cli.help)
 		status = print_help();
 	else if (cli.version)
-		status = printf("menace-run %s\n", MENACE_VERSION) < 0 || fflush(stdout) ? 125 : 0;
+		status = print_version();
 	else
 		status = run(&cli);
 	mr_cli_deinit(&cli);

@@ -17,9 +17,11 @@
 #include "runtime/base/io.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
+#include "runtime/spec/lang.h"
 
 #define SPEC_FILE_MAX (16 << 20)
 #define JOBS_MAX 64
+#define FD_MAX 1048576
 
 static int refuse(struct mr_error *err, const char *message)
 {
@@ -43,9 +45,8 @@ static int take_code(struct mr_cli_parse *parse, const char *arg, struct mr_erro
 
 static int take_lang(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
 {
-	(void)err;
-	parse->lang = arg; /* mr_spec_validate() knows the languages */
-	return 0;
+	parse->lang = arg;
+	return mr_lang_check(arg, err);
 }
 
 static int read_stdin(char **ret, size_t *ret_size, struct mr_error *err)
@@ -78,13 +79,17 @@ static int take_spec(struct mr_cli_parse *parse, const char *arg, struct mr_erro
 			err->code = MR_E_USAGE;
 		return r;
 	}
+	if (strspn(text, " \t\r\n") == size)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "%s is empty; accepted: a document of schema " MR_SPEC_SCHEMA,
+			      from_stdin ? "standard input" : arg);
 	return mr_spec_parse_json(&parse->cli.spec, text, size, from_stdin ? "standard input" : arg,
 				  err);
 }
 
 static int take_preset(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
 {
-	return mr_preset_apply_arg(&parse->cli.spec, arg, err);
+	return mr_preset_apply_arg(&parse->cli.spec, arg, parse->label, err);
 }
 
 static int take_set(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
@@ -130,17 +135,10 @@ static int take_hide(struct mr_cli_parse *parse, const char *arg, struct mr_erro
 static int take_json(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
 {
 	uint64_t fd = 0;
-	int r;
 
-	if (arg[0] == '\0')
-		return refuse_value(err, arg, "FILE, FD:N or -");
-	if (mr_str_starts_with(arg, "FD:")) {
-		r = mr_units_parse_count(arg + 3, &fd, err);
-		if (r < 0)
-			return r;
-		if (fd > 1048576)
-			return refuse_value(err, arg, "FILE, FD:N or -");
-	}
+	if (arg[0] == '\0' || (mr_str_starts_with(arg, "FD:") &&
+			       (mr_units_parse_count(arg + 3, &fd, NULL) < 0 || fd > FD_MAX)))
+		return refuse_value(err, arg, "FILE, FD:N with the number of a descriptor, or -");
 	mr_freep(&parse->cli.json_target);
 	parse->cli.json_target = mr_str_dup(arg);
 	return 0;
@@ -149,14 +147,10 @@ static int take_json(struct mr_cli_parse *parse, const char *arg, struct mr_erro
 static int take_jobs(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
 {
 	uint64_t jobs = 0;
-	int r = mr_units_parse_count(arg, &jobs, err);
 
-	if (r < 0)
-		return r;
-	if (jobs < 1 || jobs > JOBS_MAX)
+	if (mr_units_parse_count(arg, &jobs, NULL) < 0 || jobs < 1 || jobs > JOBS_MAX)
 		return refuse_value(err, arg, "1 to 64");
 	parse->cli.jobs = (unsigned int)jobs;
-	parse->jobs_given = true;
 	return 0;
 }
 
@@ -212,20 +206,39 @@ const struct mr_cli_option *mr_cli_option(size_t i)
 	return i < N_ELEMENTS(rows) ? &rows[i].option : NULL;
 }
 
-int mr_options_apply(struct mr_cli_parse *parse, const struct mr_cli_row *row, const char *arg,
-		     struct mr_error *err)
+const char *mr_options_label(const struct mr_cli_met *met, char buf[MR_OPTIONS_LABEL_SIZE])
 {
-	char label[32];
+	const struct mr_cli_option *option = &met->row->option;
+
+	if (met->is_short)
+		snprintf(buf, MR_OPTIONS_LABEL_SIZE, "-%c (--%s)", option->short_name,
+			 option->name);
+	else
+		snprintf(buf, MR_OPTIONS_LABEL_SIZE, "--%s", option->name);
+	return buf;
+}
+
+/* An empty folder or file is what an unset variable of a shell gives: it must not mean "none". */
+static int set_knob(struct mr_cli_parse *parse, const struct mr_cli_met *met, struct mr_error *err)
+{
+	enum mr_field_id id = (enum mr_field_id)met->row->option.field;
+
+	if (!met->row->value && mr_spec_fields()[id].type == MR_FIELD_STR && met->arg[0] == '\0')
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s: an empty text is not accepted",
+			      parse->label);
+	return mr_spec_set_labelled(&parse->cli.spec, id,
+				    met->row->value ? met->row->value : met->arg, true,
+				    MR_ORIGIN_FLAG, parse->label, err);
+}
+
+int mr_options_apply(struct mr_cli_parse *parse, const struct mr_cli_met *met, struct mr_error *err)
+{
 	int r;
 
-	snprintf(label, sizeof(label), "--%s", row->option.name);
-	if (!row->take)
-		return mr_spec_set_labelled(&parse->cli.spec, (enum mr_field_id)row->option.field,
-					    row->value ? row->value : arg, true, MR_ORIGIN_FLAG,
-					    label, err);
-	r = row->take(parse, arg, err);
-	/* Documents and presets name themselves. */
-	if (r < 0 && row->stage != MR_CLI_STAGE_PRESET && row->take != take_spec)
-		return mr_err_wrap(err, r, "%s", label);
-	return r;
+	mr_options_label(met, parse->label);
+	if (!met->row->take)
+		return set_knob(parse, met, err);
+	r = met->row->take(parse, met->arg, err);
+	/* A preset puts the label itself where it belongs. */
+	return r < 0 && met->row->take != take_preset ? mr_err_wrap(err, r, "%s", parse->label) : r;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime/base/loop.h"
@@ -25,6 +26,10 @@ int mr_dry_run_main(struct mr_run_host *host, struct mr_cli *cli);
 void mr_report_summary(const struct json_t *result);
 void mr_report_notice(const struct json_t *result);
 
+/* menace-run.c: was this one of 0, 1 and 2 closed when we were started?  /dev/null stands there. */
+bool mr_session_was_closed(int fd);
+/* Text written to standard output: 0, or an error that names it (what: the noun in front). */
+int mr_session_flush(const char *what, bool written, struct mr_error *err);
 /* Signals we take by descriptor, blocked for the process. Descriptor or negative errno. */
 int mr_session_signals(struct mr_error *err);
 /* Say an error and return its exit status. */

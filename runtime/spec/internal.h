@@ -9,6 +9,18 @@
 #include "runtime/base/json.h"
 #include "runtime/spec/spec.h"
 
+/* bytes.c.  A string, or {"base64": "..."} where the bytes are no UTF-8: malloc'd and followed by
+ * a NUL; get_text refuses a NUL among them. */
+int mr_spec_get_bytes(const struct mr_json *json, char **ret, size_t *ret_size,
+		      struct mr_error *err);
+int mr_spec_get_text(const struct mr_json *json, char **ret, struct mr_error *err);
+/* json is where the text stands, for the message. */
+int mr_spec_decode_base64(const struct mr_json *json, const char *text, size_t size, char **ret,
+			  size_t *ret_size, struct mr_error *err);
+
+/* validate.c.  What a text knob may be beside its length; the message has no noun in front. */
+int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *err);
+
 /* Set a knob from a JSON value of a type that suits it: a string in the grammar of the knob, a
  * number, a boolean for BOOL; null for a knob whose default is "unset". */
 int mr_spec_set_json(struct mr_spec *spec, enum mr_field_id id, const struct mr_json *json,
@@ -17,6 +29,9 @@ int mr_spec_set_json(struct mr_spec *spec, enum mr_field_id id, const struct mr_
 /* Preset variables of an object that is already parsed. */
 int mr_preset_apply_object(struct mr_spec *spec, const struct mr_json *object,
 			   enum mr_origin origin, struct mr_error *err);
+/* A variable of "unenforced": known, and tolerated by best_effort. */
+int mr_preset_record_unenforced(struct mr_spec *spec, const struct mr_json *json,
+				struct mr_error *err);
 /* A built-in preset by name. */
 int mr_preset_apply_builtin(struct mr_spec *spec, const char *name, enum mr_origin origin,
 			    struct mr_error *err);

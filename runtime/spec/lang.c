@@ -6,9 +6,11 @@
  */
 #include "runtime/spec/lang.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
 #include "runtime/base/str.h"
 
 static const struct mr_lang rows[] = {
@@ -72,12 +74,24 @@ const struct mr_lang *mr_lang_of_path(const char *path)
 	return NULL;
 }
 
-const char *mr_lang_suggest(const char *name)
+int mr_lang_check(const char *name, struct mr_error *err)
 {
 	struct mr_str_nearest nearest;
+	char quoted[MR_STR_QUOTE_SIZE];
+	char names[256];
+	struct mr_str list;
 
+	if (mr_lang_find(name))
+		return 0;
+	mr_str_init(&list, names, sizeof(names));
 	mr_str_nearest_init(&nearest, name);
-	for (size_t i = 0; i < N_ELEMENTS(rows); i++)
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
 		mr_str_nearest_offer(&nearest, rows[i].name);
-	return nearest.best;
+		mr_str_printf(&list, "%s%s", i > 0 ? ", " : "", rows[i].name);
+	}
+	mr_str_quote(quoted, sizeof(quoted), name);
+	if (nearest.best)
+		return mr_err(err, MR_E_USAGE, EINVAL, "unknown language %s; did you mean \"%s\"?",
+			      quoted, nearest.best);
+	return mr_err(err, MR_E_USAGE, EINVAL, "unknown language %s; accepted: %s", quoted, names);
 }

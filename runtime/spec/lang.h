@@ -12,6 +12,8 @@
 
 #define MR_LANG_ARGV_MAX 4
 
+struct mr_error;
+
 struct mr_lang {
 	const char *name;
 	const char *aliases; /* divided by spaces */
@@ -25,5 +27,5 @@ const struct mr_lang *mr_lang_rows(size_t *ret_n);
 const struct mr_lang *mr_lang_find(const char *name);
 /* By the extension of a path; NULL if it has none or an unknown one. */
 const struct mr_lang *mr_lang_of_path(const char *path);
-/* Nearest known name for a hint, or NULL. */
-const char *mr_lang_suggest(const char *name);
+/* Is it a name or an alias?  MR_E_USAGE with a hint or the names there are. */
+int mr_lang_check(const char *name, struct mr_error *err);

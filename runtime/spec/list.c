@@ -6,6 +6,7 @@
  * so that a message can quote what was written.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,7 +160,10 @@ static bool is_own_place(const char *path)
 int mr_spec_add_mount_parts(struct mr_spec *spec, enum mr_mount_kind kind, const char *source,
 			    const char *dest, uint64_t size_bytes, struct mr_error *err)
 {
+	const uint64_t largest = mr_spec_fields()[MR_FIELD_limits_disk_bytes].max;
 	mr_auto_free char *path = NULL;
+	char quoted[MR_STR_QUOTE_SIZE];
+	char text[MR_UNITS_SIZE];
 	int r;
 
 	mr_assert(source || dest);
@@ -170,6 +174,11 @@ int mr_spec_add_mount_parts(struct mr_spec *spec, enum mr_mount_kind kind, const
 	r = normalise_dest(dest ? dest : source, &path, err);
 	if (r < 0)
 		return r;
+	if (size_bytes > largest)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "%s: %" PRIu64 " bytes are out of range; accepted: at most %s",
+			      mr_str_quote(quoted, sizeof(quoted), path), size_bytes,
+			      mr_units_print_size(text, largest));
 	mr_assert(path);
 	if (kind != MR_MOUNT_HIDE &&
 	    (mr_str_is_under(path, "/proc") || mr_str_is_under(path, "/dev")))
@@ -269,6 +278,8 @@ static int add_best_effort_item(struct mr_spec *spec, const char *item, struct m
 {
 	char quoted[MR_STR_QUOTE_SIZE];
 	struct mr_str_nearest nearest;
+	char names[256];
+	struct mr_str list;
 	size_t n_items;
 	size_t n_vars;
 	const struct mr_spec_item *items = mr_spec_best_effort_items(&n_items);
@@ -288,8 +299,12 @@ static int add_best_effort_item(struct mr_spec *spec, const char *item, struct m
 	if (nearest.best)
 		return mr_err(err, MR_E_USAGE, EINVAL, "unknown item %s; did you mean \"%s\"?",
 			      quoted, nearest.best);
-	return mr_err(err, MR_E_USAGE, EINVAL, "unknown item %s; menace-run(1) lists them all",
-		      quoted);
+	mr_str_init(&list, names, sizeof(names));
+	for (size_t i = 0; i < n_items; i++)
+		mr_str_printf(&list, "%s, ", items[i].name);
+	return mr_err(err, MR_E_USAGE, EINVAL,
+		      "unknown item %s; accepted: %sand preset variables of menace-spec(5)", quoted,
+		      names);
 }
 
 int mr_spec_add_best_effort(struct mr_spec *spec, const char *items, struct mr_error *err)

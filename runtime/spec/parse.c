@@ -3,8 +3,8 @@
  * Spec: the document, schema "menace.spec/1"
  *
  * One row of members[] is one member of the document, in the order in which they
- * are applied: best_effort before preset, because it decides which preset
- * variables are tolerated; the sections of fields.def come after, because they
+ * are applied: best_effort before preset and unenforced, because it decides which
+ * preset variables are tolerated; the sections of fields.def come after, because they
  * win over a preset.  The order in the text does not matter.
  */
 #include <errno.h>
@@ -27,6 +27,8 @@ static int check_json_type(const struct mr_field *field, const struct mr_json *j
 		wrong = !json_is_string(json->value);
 	else
 		wrong = json_is_boolean(json->value) && field->type != MR_FIELD_BOOL;
+	if (field->type == MR_FIELD_STR && json_object_get(json->value, "base64"))
+		wrong = false;
 	if (!wrong)
 		return 0;
 	return mr_json_err(json, err, "%s where %s is expected", mr_json_type_name(json->value),
@@ -47,7 +49,8 @@ int mr_spec_set_json(struct mr_spec *spec, enum mr_field_id id, const struct mr_
 	r = check_json_type(field, json, err);
 	if (r < 0)
 		return r;
-	r = mr_json_get_text(json, &text, err);
+	r = field->type == MR_FIELD_STR ? mr_spec_get_text(json, &text, err)
+					: mr_json_get_text(json, &text, err);
 	if (r < 0)
 		return r;
 	r = mr_spec_set_labelled(spec, id, text, bare_seconds, origin, NULL, err);
@@ -99,6 +102,19 @@ static int take_best_effort(struct mr_spec *spec, const struct mr_json *json, st
 	return r;
 }
 
+/* What a preset asked for in vain, in the document of a request that was resolved already. */
+static int take_unenforced(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
+{
+	int r = mr_json_want_array(json, err);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(json->value); i++) {
+		struct mr_json item = mr_json_item(json, i);
+
+		r = mr_preset_record_unenforced(spec, &item, err);
+	}
+	return r;
+}
+
 /* Variables, or the name of a built-in preset: a document never makes us read another file. */
 static int take_preset(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
 {
@@ -120,9 +136,9 @@ static int add_strings(struct mr_strv *strv, const struct mr_json *json, struct 
 
 	for (size_t i = 0; r == 0 && i < json_array_size(json->value); i++) {
 		struct mr_json item = mr_json_item(json, i);
-		const char *text = NULL;
+		mr_auto_free char *text = NULL;
 
-		r = mr_json_get_string(&item, &text, err);
+		r = mr_spec_get_text(&item, &text, err);
 		if (r == 0)
 			mr_strv_add(strv, text);
 	}
@@ -144,29 +160,20 @@ static int take_program(struct mr_spec *spec, const struct mr_json *json, struct
 
 static int take_snippet_path(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
 {
-	const char *path = NULL;
-	int r = mr_json_get_string(json, &path, err);
+	mr_auto_free char *path = NULL;
+	int r = mr_spec_get_text(json, &path, err);
 
 	if (r < 0)
 		return r;
 	if (path[0] == '\0')
 		return mr_json_err(json, err, "the path is empty");
-	spec->snippet_path = mr_str_dup(path);
+	spec->snippet_path = mr_take_ptr(path);
 	return 0;
 }
 
 static int take_snippet_code(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
 {
-	const char *code = NULL;
-	size_t size = 0;
-	int r = mr_json_get_bytes(json, &code, &size, err);
-
-	if (r < 0)
-		return r;
-	spec->snippet_code = mr_str_alloc(size + 1);
-	memcpy(spec->snippet_code, code, size);
-	spec->snippet_code_size = size;
-	return 0;
+	return mr_spec_get_bytes(json, &spec->snippet_code, &spec->snippet_code_size, err);
 }
 
 static int take_snippet_lang(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
@@ -174,9 +181,13 @@ static int take_snippet_lang(struct mr_spec *spec, const struct mr_json *json, s
 	const char *name = NULL;
 	int r = mr_json_get_string(json, &name, err);
 
-	if (r == 0)
-		spec->lang = mr_str_dup(name); /* mr_spec_validate() knows the languages */
-	return r;
+	if (r < 0)
+		return r;
+	r = mr_lang_check(name, err);
+	if (r < 0)
+		return mr_json_wrap(json, r, err);
+	spec->lang = mr_str_dup(name);
+	return 0;
 }
 
 typedef int take_fn(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err);
@@ -211,17 +222,32 @@ static int take_args(struct mr_spec *spec, const struct mr_json *json, struct mr
 	return add_strings(&spec->argv, json, err);
 }
 
+/* No variable has '=' in its name: "=" and base64 is a name that is no UTF-8. */
+static int get_env_name(const struct mr_json *json, char **ret, struct mr_error *err)
+{
+	const char *key = json->key;
+	size_t size = 0;
+
+	if (key[0] == '=')
+		return mr_spec_decode_base64(json, key + 1, strlen(key + 1), ret, &size, err);
+	*ret = mr_str_dup(key);
+	return 0;
+}
+
 static int take_env_member(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
 {
 	mr_auto_free char *assignment = NULL;
-	const char *value = NULL;
-	int r = mr_json_get_string(json, &value, err);
+	mr_auto_free char *value = NULL;
+	mr_auto_free char *name = NULL;
+	int r = mr_spec_get_text(json, &value, err);
 
+	if (r == 0)
+		r = get_env_name(json, &name, err);
 	if (r < 0)
 		return r;
-	if (json->key[0] == '\0' || strchr(json->key, '='))
+	if (name[0] == '\0' || strchr(name, '='))
 		return mr_json_err(json, err, "not the name of a variable");
-	assignment = mr_str_format("%s=%s", json->key, value);
+	assignment = mr_str_format("%s=%s", name, value);
 	r = mr_spec_add_env(spec, assignment, err);
 	return r < 0 ? mr_json_wrap(json, r, err) : 0;
 }
@@ -259,9 +285,9 @@ static int take_env_pass(struct mr_spec *spec, const struct mr_json *json, struc
 
 	for (size_t i = 0; r == 0 && i < json_array_size(json->value); i++) {
 		struct mr_json item = mr_json_item(json, i);
-		const char *name = NULL;
+		mr_auto_free char *name = NULL;
 
-		r = mr_json_get_string(&item, &name, err);
+		r = mr_spec_get_text(&item, &name, err);
 		if (r < 0)
 			return r;
 		r = mr_spec_add_env_pass(spec, name, err);
@@ -325,8 +351,8 @@ static int take_mount(struct mr_spec *spec, const struct mr_json *mount, struct 
 	static const char *const keys[] = { "type", "source", "dest", "size_bytes", NULL };
 	enum mr_mount_kind kind = MR_MOUNT_RO;
 	struct mr_json member;
-	const char *source = NULL;
-	const char *dest = NULL;
+	mr_auto_free char *source = NULL;
+	mr_auto_free char *dest = NULL;
 	uint64_t size = 0;
 	bool is_bind;
 	int r;
@@ -347,9 +373,9 @@ static int take_mount(struct mr_spec *spec, const struct mr_json *mount, struct 
 	if (r == 0)
 		r = get_mount_size(mount, &size, err);
 	if (r == 0 && mr_json_member(mount, "source", &member))
-		r = mr_json_get_string(&member, &source, err);
+		r = mr_spec_get_text(&member, &source, err);
 	if (r == 0 && mr_json_member(mount, "dest", &member))
-		r = mr_json_get_string(&member, &dest, err);
+		r = mr_spec_get_text(&member, &dest, err);
 	if (r < 0)
 		return r;
 	r = mr_spec_add_mount_parts(spec, kind, source, dest, size, err);
@@ -405,6 +431,7 @@ static const struct {
 	{ "schema", take_schema },
 	{ "name", take_name },
 	{ "best_effort", take_best_effort },
+	{ "unenforced", take_unenforced },
 	{ "preset", take_preset },
 	{ "limits", take_section },
 	{ "sandbox", take_section },

@@ -311,6 +311,26 @@ static void record_unenforced(struct mr_spec *spec, const char *name)
 	mr_strv_add(&spec->unenforced, name);
 }
 
+int mr_preset_record_unenforced(struct mr_spec *spec, const struct mr_json *json,
+				struct mr_error *err)
+{
+	struct mr_str_nearest nearest;
+	const char *name = NULL;
+	int r = mr_json_get_string(json, &name, err);
+
+	if (r < 0)
+		return r;
+	mr_str_nearest_init(&nearest, name);
+	for (size_t i = 0; i < N_ELEMENTS(vars); i++)
+		mr_str_nearest_offer(&nearest, vars[i].name);
+	if (!nearest.best || strcmp(nearest.best, name) != 0)
+		return refuse_name(json, "preset variable", name, nearest.best, err);
+	if (!mr_spec_tolerates(spec, name))
+		return mr_json_err(json, err, "%s is not among the items of best_effort", name);
+	record_unenforced(spec, name);
+	return 0;
+}
+
 static int apply_known(struct mr_spec *spec, size_t index, const struct mr_json *json,
 		       struct mr_error *err)
 {
@@ -350,6 +370,7 @@ static int refuse_variable(const struct mr_json *object, const char *name, struc
 {
 	const struct mr_field *fields = mr_spec_fields();
 	struct mr_str_nearest nearest;
+	char quoted[MR_STR_QUOTE_SIZE];
 
 	if (is_control(name))
 		return mr_json_err(object, err,
@@ -360,7 +381,10 @@ static int refuse_variable(const struct mr_json *object, const char *name, struc
 			mr_str_nearest_offer(&nearest, fields[i].preset_alias);
 	for (size_t i = 0; i < N_ELEMENTS(vars); i++)
 		mr_str_nearest_offer(&nearest, vars[i].name);
-	return refuse_name(object, "preset variable", name, nearest.best, err);
+	if (nearest.best)
+		return refuse_name(object, "preset variable", name, nearest.best, err);
+	return mr_json_err(object, err, "unknown preset variable %s; menace-spec(5) lists them all",
+			   mr_str_quote(quoted, sizeof(quoted), name));
 }
 
 static int apply_variable(struct mr_spec *spec, const struct mr_json *object, const char *name,
@@ -412,8 +436,11 @@ int mr_preset_apply_json(struct mr_spec *spec, const char *text, size_t size, co
 	root = mr_json_root(value, source);
 	if (!json_is_array(value))
 		return mr_preset_apply_object(spec, &root, origin, err);
-	if (json_array_size(value) == 0)
+	/* In the environment it is what "none" looks like. */
+	if (json_array_size(value) == 0 && origin == MR_ORIGIN_ENVIRONMENT)
 		return 0;
+	if (json_array_size(value) == 0)
+		return mr_json_err(&root, err, "an empty list where an object is expected");
 	if (json_array_size(value) > 1)
 		return mr_json_err(&root, err, "%zu presets; menace-run runs one preset at a time",
 				   json_array_size(value));
@@ -428,6 +455,8 @@ int mr_preset_apply_builtin(struct mr_spec *spec, const char *name, enum mr_orig
 	const struct mr_spec_item *builtins = mr_preset_builtins(&n);
 	struct mr_str_nearest nearest;
 	char quoted[MR_STR_QUOTE_SIZE];
+	char names[128];
+	struct mr_str list;
 
 	mr_str_nearest_init(&nearest, name);
 	for (size_t i = 0; i < n; i++) {
@@ -440,8 +469,11 @@ int mr_preset_apply_builtin(struct mr_spec *spec, const char *name, enum mr_orig
 	if (nearest.best)
 		return mr_err(err, MR_E_USAGE, EINVAL, "no preset %s; did you mean \"%s\"?", quoted,
 			      nearest.best);
-	return mr_err(err, MR_E_USAGE, EINVAL, "no preset %s: neither a built-in one nor a file",
-		      quoted);
+	mr_str_init(&list, names, sizeof(names));
+	for (size_t i = 0; i < n; i++)
+		mr_str_printf(&list, "%s%s", i > 0 ? ", " : "", builtins[i].name);
+	return mr_err(err, MR_E_USAGE, EINVAL,
+		      "no preset %s: neither a built-in one (%s) nor a file", quoted, names);
 }
 
 static bool is_builtin(const char *name)
@@ -455,26 +487,45 @@ static bool is_builtin(const char *name)
 	return false;
 }
 
-int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, struct mr_error *err)
+/* Text that begins like a preset or a string is one, well-formed or not; a bare word or number is
+ * JSON only if it is nothing else. */
+static bool is_json(const char *arg)
+{
+	const char *first = arg + strspn(arg, " \t\r\n");
+
+	return *first != '\0' && strchr("{[\"", *first);
+}
+
+static bool is_json_value(const char *arg)
+{
+	mr_auto_json json_t *value = NULL;
+
+	return mr_json_parse(arg, strlen(arg), "", &value, NULL) == 0;
+}
+
+int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, const char *label,
+			struct mr_error *err)
 {
 	mr_auto_free char *text = NULL;
 	size_t size = 0;
 	int r;
 
-	if (arg[strspn(arg, " \t\r\n")] == '{' || arg[strspn(arg, " \t\r\n")] == '[')
-		return mr_preset_apply_json(spec, arg, strlen(arg), "--preset", MR_ORIGIN_PRESET,
-					    err);
-	if (is_builtin(arg) || (!strchr(arg, '/') && access(arg, F_OK) < 0)) {
+	bool is_name = is_builtin(arg) || (!strchr(arg, '/') && access(arg, F_OK) < 0);
+
+	if (is_json(arg) || (is_name && is_json_value(arg)))
+		return mr_preset_apply_json(spec, arg, strlen(arg), label, MR_ORIGIN_PRESET, err);
+	if (is_name) {
 		r = mr_preset_apply_builtin(spec, arg, MR_ORIGIN_PRESET, err);
-		return r < 0 ? mr_err_wrap(err, r, "--preset") : 0;
+		return r < 0 ? mr_err_wrap(err, r, "%s", label) : 0;
 	}
 	r = mr_read_whole_file(arg, PRESET_FILE_MAX, &text, &size, err);
-	if (r < 0) {
-		if (err)
-			err->code = MR_E_USAGE;
-		return mr_err_wrap(err, r, "--preset");
-	}
-	return mr_preset_apply_json(spec, text, size, arg, MR_ORIGIN_PRESET, err);
+	if (r == 0)
+		r = mr_preset_apply_json(spec, text, size, arg, MR_ORIGIN_PRESET, err);
+	if (r == 0)
+		return 0;
+	if (err)
+		err->code = MR_E_USAGE;
+	return mr_err_wrap(err, r, "%s", label);
 }
 
 static const char *find_variable(char *const *environment, const char *name)

@@ -127,6 +127,8 @@ static void set_lists(json_t *document, const struct mr_spec *spec)
 	set(document, "env_pass", strv_json(&spec->env_pass, 0));
 	set(document, "mounts", mounts_json(spec));
 	set(document, "best_effort", strv_json(&spec->best_effort, 0));
+	if (spec->unenforced.n > 0)
+		set(document, "unenforced", strv_json(&spec->unenforced, 0));
 }
 
 static json_t *knob_json(const struct mr_spec *spec, size_t id)
@@ -159,16 +161,22 @@ static json_t *section_of(json_t *document, const char *section)
 	return object;
 }
 
-char *mr_spec_print_canonical(const struct mr_spec *spec)
+struct json_t *mr_spec_to_json(const struct mr_spec *spec)
 {
 	const struct mr_field *fields = mr_spec_fields();
-	mr_auto_json json_t *document = json_object();
-	char *text;
+	json_t *document = json_object();
 
 	set_lists(document, spec);
 	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
 		set(section_of(document, fields[i].section), fields[i].name, knob_json(spec, i));
-	text = json_dumps(document, JSON_SORT_KEYS | JSON_COMPACT);
+	return document;
+}
+
+char *mr_spec_print_canonical(const struct mr_spec *spec)
+{
+	mr_auto_json json_t *document = mr_spec_to_json(spec);
+	char *text = json_dumps(document, JSON_SORT_KEYS | JSON_COMPACT);
+
 	mr_assert(text != NULL);
 	return text;
 }
@@ -180,14 +188,13 @@ void mr_spec_hash(const struct mr_spec *spec, char ret_hex[65])
 	mr_hash_hex(text, strlen(text), ret_hex);
 }
 
-/* {"value": 30000, "text": "30s", "unit": "ms", "origin": "default"} */
+/* {"text": "30s", "unit": "ms", "origin": "default"} */
 static json_t *explained_knob_json(const struct mr_spec *spec, size_t id)
 {
 	const struct mr_field *field = &mr_spec_fields()[id];
 	json_t *object = json_object();
 	char buf[MR_SPEC_TEXT_SIZE];
 
-	set(object, "value", knob_json(spec, id));
 	if (field->type != MR_FIELD_STR && mr_spec_get(spec, (enum mr_field_id)id) != MR_UNSET)
 		set(object, "text",
 		    json_string(mr_spec_value_text(field, mr_spec_get(spec, (enum mr_field_id)id),
@@ -198,18 +205,12 @@ static json_t *explained_knob_json(const struct mr_spec *spec, size_t id)
 	return object;
 }
 
-struct json_t *mr_spec_to_json(const struct mr_spec *spec)
+struct json_t *mr_spec_explain_json(const struct mr_spec *spec)
 {
 	const struct mr_field *fields = mr_spec_fields();
-	json_t *document = json_object();
-	char hash[MR_HASH_HEX_SIZE];
+	json_t *knobs = json_object();
 
-	set_lists(document, spec);
 	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
-		set(section_of(document, fields[i].section), fields[i].name,
-		    explained_knob_json(spec, i));
-	set(document, "unenforced", strv_json(&spec->unenforced, 0));
-	mr_spec_hash(spec, hash);
-	set(document, "spec_sha256", json_string(hash));
-	return document;
+		set(knobs, fields[i].key, explained_knob_json(spec, i));
+	return knobs;
 }

@@ -19,6 +19,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
+#include "runtime/spec/internal.h"
 
 static const char *const words_userns[] = { MR_WORDS_userns, NULL };
 static const char *const words_net[] = { MR_WORDS_net, NULL };
@@ -305,7 +306,7 @@ static int check_string(const struct mr_field *field, const char *text, struct m
 	if (n > field->max)
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "the text has %zu bytes; accepted: at most %" PRIu64, n, field->max);
-	return 0;
+	return mr_spec_check_text((enum mr_field_id)(field - fields), text, err);
 }
 
 int mr_spec_set_labelled(struct mr_spec *spec, enum mr_field_id id, const char *text,

@@ -151,30 +151,43 @@ int mr_spec_set_assignment(struct mr_spec *spec, const char *assignment, struct 
 
 #define MR_SPEC_SCHEMA "menace.spec/1"
 /* A document of schema "menace.spec/1" (object: schema, name, program|snippet, args, env,
- * env_pass, mounts, limits{}, sandbox{}, net{}, output{}, preset, best_effort).
+ * env_pass, mounts, limits{}, sandbox{}, net{}, output{}, preset, best_effort, unenforced).
  * Lists are added to what the spec has; its program or snippet takes the place of an earlier one.
  * source names the document in messages.  After a failure the spec is only good for deinit. */
 int mr_spec_parse_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
 		       struct mr_error *err);
 
-/* Canonical document: sorted keys, every knob, no white space; malloc'd. */
-char *mr_spec_print_canonical(const struct mr_spec *spec);
-/* Document for people (--dry-run): value, unit and origin of every knob; new reference. */
+/* The document with every knob: mr_spec_parse_json() reads it back to the same spec; new reference. */
 struct json_t *mr_spec_to_json(const struct mr_spec *spec);
+/* The same as text with sorted keys and no white space; malloc'd. */
+char *mr_spec_print_canonical(const struct mr_spec *spec);
+/* By key ("limits.wall_ms"), for people: the value in words, its unit, where it came from; new
+ * reference. */
+struct json_t *mr_spec_explain_json(const struct mr_spec *spec);
 /* sha256 of the canonical text as 64 hex digits plus NUL. */
 void mr_spec_hash(const struct mr_spec *spec, char ret_hex[65]);
 
-/* Preset variables (runtime.md 1.1 to 1.4, 1.7) from a JSON object or one-element list.
+/* Preset variables (runtime.md 1.1 to 1.4, 1.7) from a JSON object or one-element list; from the
+ * environment an empty list too, which is no preset.
  * Names that are known but not enforced by this version are refused unless
  * best_effort of the spec lists them; unknown names are refused with a hint. */
 int mr_preset_apply_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
 			 enum mr_origin origin, struct mr_error *err);
-/* --preset ARG: a built-in name, a file, or JSON text. */
-int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, struct mr_error *err);
+/* A built-in name, a file, or JSON text; label ("--preset") stands in front of messages. */
+int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, const char *label,
+			struct mr_error *err);
 
-/* Checks across knobs, after all sources: level 1 without unsafe, relative
- * destinations, keep_changes without workspace, no program, and so on. */
+/* Checks across knobs, after all sources: level 1 without unsafe, keep_changes without
+ * workspace, no program, and so on. */
 int mr_spec_validate(const struct mr_spec *spec, struct mr_error *err);
+/* How whoever made the spec calls a knob in messages; NULL: by its key.  The text lives until
+ * the next call. */
+struct mr_spec_labels {
+	const char *(*name)(void *owner, enum mr_field_id id);
+	void *owner;
+};
+int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+			      struct mr_error *err);
 /* Is degradation of this item tolerated? */
 bool mr_spec_tolerates(const struct mr_spec *spec, const char *item);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spec: checks across knobs
+ * Spec: checks of texts, and across knobs
  *
  * What no single knob can tell, once every source has been applied.  One row of
  * checks[] is one rule.
@@ -11,7 +11,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
-#include "runtime/spec/lang.h"
+#include "runtime/spec/internal.h"
 #include "runtime/spec/spec.h"
 
 #define NAME_MAX_BYTES 256
@@ -21,10 +21,20 @@ static int refuse(struct mr_error *err, const char *message)
 	return mr_err(err, MR_E_USAGE, EINVAL, "%s", message);
 }
 
-static int check_program(const struct mr_spec *spec, struct mr_error *err)
+/* The knob's key, or what the caller of ours calls it. */
+static const char *name_of(const struct mr_spec_labels *labels, enum mr_field_id id)
+{
+	const char *name = labels ? labels->name(labels->owner, id) : NULL;
+
+	return name ? name : mr_spec_fields()[id].key;
+}
+
+static int check_program(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+			 struct mr_error *err)
 {
 	bool snippet = spec->snippet_path || spec->snippet_code;
 
+	(void)labels;
 	if (spec->snippet_path && spec->snippet_code)
 		return refuse(err, "snippet: either a path or code, not both");
 	if (snippet || (spec->argv.n > 0 && spec->argv.v[0][0] != '\0'))
@@ -35,35 +45,27 @@ static int check_program(const struct mr_spec *spec, struct mr_error *err)
 			   "FILE");
 }
 
-static int check_lang(const struct mr_spec *spec, struct mr_error *err)
+static int check_lang(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+		      struct mr_error *err)
 {
-	char quoted[MR_STR_QUOTE_SIZE];
-	const char *hint;
-
-	if (!spec->lang) {
-		if (spec->snippet_code &&
-		    (spec->snippet_code_size < 2 || memcmp(spec->snippet_code, "#!", 2) != 0))
-			return refuse(err, "lang: a snippet given as text needs a language (--lang "
-					   "python), or a \"#!\" line");
+	(void)labels;
+	if (spec->lang || !spec->snippet_code ||
+	    (spec->snippet_code_size >= 2 && memcmp(spec->snippet_code, "#!", 2) == 0))
 		return 0;
-	}
-	if (mr_lang_find(spec->lang))
-		return 0;
-	hint = mr_lang_suggest(spec->lang);
-	mr_str_quote(quoted, sizeof(quoted), spec->lang);
-	if (hint)
-		return mr_err(err, MR_E_USAGE, EINVAL,
-			      "lang: unknown language %s; did you mean \"%s\"?", quoted, hint);
-	return mr_err(err, MR_E_USAGE, EINVAL,
-		      "lang: unknown language %s; menace-run(1) lists them all", quoted);
+	return refuse(err,
+		      "snippet: a text needs a language (--lang NAME; \"lang\" in a document), "
+		      "or a first line that begins with \"#!\"");
 }
 
-static int check_level(const struct mr_spec *spec, struct mr_error *err)
+static int check_level(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+		       struct mr_error *err)
 {
 	if (spec->sandbox_level >= 2 || spec->sandbox_unsafe)
 		return 0;
-	return refuse(err, "sandbox.level: level 1 keeps capabilities and is not accepted without "
-			   "sandbox.unsafe (--unsafe)");
+	return mr_err(err, MR_E_USAGE, EINVAL,
+		      "%s: level 1 keeps capabilities; accepted: 2 to 5, or 1 with sandbox.unsafe "
+		      "(--unsafe)",
+		      name_of(labels, MR_FIELD_sandbox_level));
 }
 
 /* Is some component of the path "." or ".."? */
@@ -80,62 +82,77 @@ static bool has_dots(const char *path)
 	return false;
 }
 
-static int check_cwd(const struct mr_spec *spec, struct mr_error *err)
+static int check_cwd(const char *cwd, struct mr_error *err)
 {
-	const char *cwd = spec->sandbox_cwd;
 	char quoted[MR_STR_QUOTE_SIZE];
 
 	mr_str_quote(quoted, sizeof(quoted), cwd);
 	if (cwd[0] != '/' || has_dots(cwd))
 		return mr_err(err, MR_E_USAGE, EINVAL,
-			      "sandbox.cwd: %s must be absolute and without \".\" and \"..\"",
-			      quoted);
+			      "%s must be absolute and without \".\" and \"..\"", quoted);
 	/* A descriptor under /proc/self/fd leads out of any root. */
 	cwd += strspn(cwd, "/");
 	if (strncmp(cwd, "proc", 4) == 0 && (cwd[4] == '\0' || cwd[4] == '/'))
 		return mr_err(err, MR_E_USAGE, EINVAL,
-			      "sandbox.cwd: %s: /proc is not accepted as working directory",
-			      quoted);
+			      "%s: /proc is not accepted as working directory", quoted);
 	return 0;
 }
 
-static int check_hostname(const struct mr_spec *spec, struct mr_error *err)
+static int check_hostname(const char *name, struct mr_error *err)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789-.";
-	const char *name = spec->sandbox_hostname;
 	char quoted[MR_STR_QUOTE_SIZE];
 
 	if (name[strspn(name, letters)] == '\0' && name[0] != '-' && name[0] != '.')
 		return 0;
 	return mr_err(err, MR_E_USAGE, EINVAL,
-		      "sandbox.hostname: %s; accepted: letters, digits, '-' and '.'",
+		      "%s; accepted: letters, digits, '-' and '.', the first a letter or a digit",
 		      mr_str_quote(quoted, sizeof(quoted), name));
 }
 
-static int check_workspace(const struct mr_spec *spec, struct mr_error *err)
+int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *err)
 {
-	if (spec->sandbox_keep_changes[0] != '\0' && spec->sandbox_workspace[0] == '\0')
-		return refuse(err,
-			      "sandbox.keep_changes: there is no workspace whose changes could "
-			      "be kept (--workspace DIR)");
+	if (id == MR_FIELD_sandbox_cwd)
+		return check_cwd(text, err);
+	return id == MR_FIELD_sandbox_hostname ? check_hostname(text, err) : 0;
+}
+
+static int check_workspace(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+			   struct mr_error *err)
+{
+	if (spec->sandbox_workspace[0] == '\0')
+		return spec->sandbox_keep_changes[0] == '\0'
+			       ? 0
+			       : mr_err(err, MR_E_USAGE, EINVAL,
+					"%s: there is no workspace whose changes could be kept "
+					"(--workspace DIR)",
+					name_of(labels, MR_FIELD_sandbox_keep_changes));
 	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->sandbox_workspace[0] != '\0' &&
-		    strcmp(spec->mounts[i].dest, "/work") == 0)
-			return refuse(err, "mounts: /work is already taken by the workspace");
+		if (strcmp(spec->mounts[i].dest, "/work") == 0)
+			return mr_err(err, MR_E_USAGE, EINVAL,
+				      "%s: its place /work is taken by a mount of type %s (--%s); "
+				      "give that another place",
+				      name_of(labels, MR_FIELD_sandbox_workspace),
+				      mr_spec_mount_kind_name(spec->mounts[i].kind),
+				      mr_spec_mount_kind_name(spec->mounts[i].kind));
 	return 0;
 }
 
-static int check_stdin(const struct mr_spec *spec, struct mr_error *err)
+static int check_stdin(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+		       struct mr_error *err)
 {
 	if (spec->sandbox_tty && spec->sandbox_stdin_path[0] != '\0')
-		return refuse(err, "sandbox.stdin_path: with a terminal (--tty) the input comes "
-				   "from it");
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "%s: with a terminal (--tty) the input comes from it",
+			      name_of(labels, MR_FIELD_sandbox_stdin_path));
 	return 0;
 }
 
-static int check_name(const struct mr_spec *spec, struct mr_error *err)
+static int check_name(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+		      struct mr_error *err)
 {
+	(void)labels;
 	if (spec->name && strlen(spec->name) > NAME_MAX_BYTES)
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "name: %zu bytes are too long; accepted: at most %d",
@@ -143,18 +160,24 @@ static int check_name(const struct mr_spec *spec, struct mr_error *err)
 	return 0;
 }
 
-int mr_spec_validate(const struct mr_spec *spec, struct mr_error *err)
+int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+			      struct mr_error *err)
 {
-	static int (*const checks[])(const struct mr_spec *, struct mr_error *) = {
-		check_program,	check_lang,	 check_level, check_cwd,
-		check_hostname, check_workspace, check_stdin, check_name,
+	static int (*const checks[])(const struct mr_spec *, const struct mr_spec_labels *,
+				     struct mr_error *) = {
+		check_program, check_lang, check_level, check_workspace, check_stdin, check_name,
 	};
 
 	for (size_t i = 0; i < N_ELEMENTS(checks); i++) {
-		int r = checks[i](spec, err);
+		int r = checks[i](spec, labels, err);
 
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+int mr_spec_validate(const struct mr_spec *spec, struct mr_error *err)
+{
+	return mr_spec_validate_labelled(spec, NULL, err);
 }

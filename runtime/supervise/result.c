@@ -9,9 +9,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -79,6 +82,57 @@ static void collect_changes(struct mr_run *run)
 					&run->changes_error) == 0;
 }
 
+/* From outside, through the sandbox's root: the mount is held after its namespace is gone. */
+int mr_result_hold_tmpfs(struct mr_run *run, struct mr_error *err)
+{
+	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS };
+
+	for (size_t i = 0; i < run->spec->n_mounts; i++) {
+		const struct mr_spec_mount *m = &run->spec->mounts[i];
+		int *fds;
+		int fd;
+
+		if (m->kind != MR_MOUNT_TMPFS || !m->size_bytes)
+			continue;
+		fd = (int)syscall(SYS_openat2, run->root_fd, m->dest, &how, sizeof(how));
+		if (fd < 0)
+			return mr_err(err, MR_E_SYS, errno, "tmpfs %s: open: %m", m->dest);
+		fds = reallocarray(run->tmpfs_fds, run->n_tmpfs + 1, sizeof(*fds));
+		mr_assert(fds);
+		run->tmpfs_fds = fds;
+		run->tmpfs_fds[run->n_tmpfs++] = fd;
+	}
+	return 0;
+}
+
+void mr_result_drop_tmpfs(struct mr_run *run)
+{
+	while (run->n_tmpfs > 0)
+		mr_close(run->tmpfs_fds[--run->n_tmpfs]);
+	mr_freep(&run->tmpfs_fds);
+	run->tmpfs_fds = NULL;
+}
+
+/* What writes meet as ENOSPC: no block or no inode is left, where they are limited at all. */
+static bool is_full(const struct statvfs *fs)
+{
+	return (fs->f_blocks && fs->f_bfree == 0) || (fs->f_files && fs->f_ffree == 0);
+}
+
+static void look_for_full_disk(struct mr_run *run)
+{
+	if (run->pool_fd >= 0 && fstatvfs(run->pool_fd, &run->pool) == 0) {
+		run->has_pool = true;
+		run->facts.disk_full = is_full(&run->pool);
+	}
+	for (size_t i = 0; i < run->n_tmpfs; i++) {
+		struct statvfs fs;
+
+		run->facts.disk_full |= fstatvfs(run->tmpfs_fds[i], &fs) == 0 && is_full(&fs);
+	}
+}
+
 void mr_result_collect(struct mr_run *run)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -92,12 +146,7 @@ void mr_result_collect(struct mr_run *run)
 		run->facts.oom_kills = run->stats.oom_kills;
 	if (run->has_stats && run->stats.pids_max_events != MR_STAT_UNKNOWN)
 		run->facts.pids_max_events = run->stats.pids_max_events;
-	if (run->pool_fd >= 0 && fstatvfs(run->pool_fd, &run->pool) == 0) {
-		run->has_pool = true;
-		run->facts.disk_full =
-			(run->spec->limits_disk_bytes != MR_UNLIMITED && run->pool.f_bfree == 0) ||
-			(run->spec->limits_disk_inodes != MR_UNLIMITED && run->pool.f_ffree == 0);
-	}
+	look_for_full_disk(run);
 	collect_changes(run);
 }
 

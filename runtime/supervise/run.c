@@ -489,6 +489,8 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 				   "recorded");
 	r = mr_receipt_complete(&run->receipt, &in, err);
 	if (r == 0)
+		r = mr_result_hold_tmpfs(run, err);
+	if (r == 0)
 		r = mr_streams_start_terminal(run, &m->fds[5], err);
 	if (r == 0 && in.has_listener)
 		r = mr_notify_start(&run->notify, run->host->loop, mr_take_fd(m->fds[4]),
@@ -750,6 +752,7 @@ struct mr_run *mr_run_free(struct mr_run *run)
 	for (size_t i = 0; i < 5; i++)
 		mr_close((int[]){ run->root_fd, run->pool_fd, run->upper_fd, run->lower_fd,
 				  run->pty_fd }[i]);
+	mr_result_drop_tmpfs(run);
 	mr_launched_deinit(&run->launched);
 	if (run->netns_fd >= 0)
 		mr_netns_pool_give(run->host->netns, run->netns_fd);

@@ -40,6 +40,8 @@ struct mr_run {
 	int netns_fd; /* from the pool, or -1 */
 	pid_t payload_pid;
 	int root_fd, pool_fd, upper_fd, lower_fd, pty_fd;
+	int *tmpfs_fds; /* the places of --tmpfs DEST:SIZE */
+	size_t n_tmpfs;
 
 	struct mr_source sync, init, empty, oom;
 	/* timer: end of the drain; before it, end of the grace time or the next look for a victim */
@@ -79,6 +81,9 @@ struct mr_run {
 
 /* result.c: the directory for changes can be used, and is empty. */
 int mr_result_check_keep(const struct mr_run *run, struct mr_error *err);
+/* result.c: hold the places with a size of their own; before the payload starts. */
+int mr_result_hold_tmpfs(struct mr_run *run, struct mr_error *err);
+void mr_result_drop_tmpfs(struct mr_run *run);
 /* result.c: read what only lives until the group and the file systems go. */
 void mr_result_collect(struct mr_run *run);
 

@@ -2,10 +2,12 @@
 /*
  * Verdict
  *
- * In order: our own failure; what we killed it for; the kernel's OOM killer, even
- * when the main process returned 0 after a child was killed; how the main process
- * ended.  A process that failed by itself after it hit a limit that does not kill
- * (pids, disk) keeps its own status; the reason names the limit.
+ * In order: our own failure; what we killed it for; the interrupt that we passed on,
+ * if the main process died of it; the kernel's OOM killer, even when the main process
+ * returned 0 after a child was killed; how the main process ended.  Who handles an
+ * interrupt and exits has ended by itself.  A process that failed by itself after it
+ * hit a limit that does not kill (pids, disk) keeps its own status; the reason names
+ * the limit.
  */
 #include "runtime/supervise/verdict.h"
 
@@ -38,6 +40,13 @@ static const struct kill_row {
 	[MR_KILL_USER] = { MR_REASON_killed_by_user, STATUS_LIMIT },
 	[MR_KILL_PIDS] = { MR_REASON_pids_limit, STATUS_LIMIT },
 };
+
+/* Only what the caller asked for: the same signal from inside before that is the payload's own. */
+static bool is_interrupted(const struct mr_facts *f)
+{
+	return f->user_signal && f->main_ended && WIFSIGNALED(f->wait_status) &&
+	       WTERMSIG(f->wait_status) == f->user_signal;
+}
 
 static enum mr_reason reason_of_signal(int sig)
 {
@@ -86,12 +95,13 @@ struct mr_verdict mr_verdict_reach(const struct mr_facts *f)
 	if (f->kill != MR_KILL_NONE) {
 		v.reason = kills[f->kill].reason;
 		v.exit_status = kills[f->kill].exit_status;
-	}
-	if (f->kill == MR_KILL_USER)
-		v.exit_status = 128 + f->user_signal;
-	if (f->kill == MR_KILL_NONE && f->oom_kills) {
+	} else if (is_interrupted(f)) {
+		v.reason = MR_REASON_killed_by_user; /* the status is the signal's already */
+	} else if (f->oom_kills) {
 		v.reason = MR_REASON_oom;
 		v.exit_status = STATUS_LIMIT;
 	}
+	if (f->kill == MR_KILL_USER)
+		v.exit_status = 128 + f->user_signal;
 	return v;
 }

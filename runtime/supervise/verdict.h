@@ -52,7 +52,7 @@ struct mr_facts {
 	bool setup_failed;
 	int setup_exit_status; /* of the error's code */
 	enum mr_kill_cause kill;
-	int user_signal; /* KILL_USER: which */
+	int user_signal; /* the first interrupt that was forwarded, or 0 */
 	bool main_ended; /* wait_status is the main process's */
 	int wait_status;
 	uint64_t oom_kills; /* 0 also when unknown */

@@ -29,7 +29,7 @@ static void check_refusal(const struct mr_error *err)
 static void check_canonical(const struct mr_spec *spec)
 {
 	mr_auto_free char *text = mr_spec_print_canonical(spec);
-	mr_auto_json json_t *explained = mr_spec_to_json(spec);
+	mr_auto_json json_t *explained = mr_spec_explain_json(spec);
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_spec again;
 	struct mr_spec copy;

@@ -10,19 +10,16 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cgroups/hierarchy.h"
 #include "cgroups/limits.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "tests/lib/temptree.h"
 
 #define ALL ((1U << MR_CONTROLLER_COUNT_) - 1)
 #define NO_LIMITS                                                         \
@@ -30,58 +27,51 @@
 		MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 0 \
 	}
 
-struct folder {
-	char path[64];
-	int fd;
+/* A file of the folder and what is in it; a list ends with an empty row. */
+struct file {
+	const char *name, *text;
 };
+#define FILES(...)                 \
+	(const struct file[])      \
+	{                          \
+		__VA_ARGS__,       \
+		{                  \
+			NULL, NULL \
+		}                  \
+	}
 
 static int setup(void **state)
 {
-	struct folder *f = calloc(1, sizeof(*f));
+	static struct temptree f;
 
-	assert_non_null(f);
-	snprintf(f->path, sizeof(f->path), "/tmp/test-cgroup-limits.XXXXXX");
-	assert_non_null(mkdtemp(f->path));
-	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(f->fd >= 0);
-	*state = f;
+	temptree_make(&f);
+	*state = &f;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct folder *f = *state;
-	DIR *dir = fdopendir(f->fd);
-	struct dirent *e;
-
-	assert_non_null(dir);
-	while ((e = readdir(dir)))
-		if (e->d_name[0] != '.')
-			unlinkat(dirfd(dir), e->d_name, 0);
-	closedir(dir);
-	assert_int_equal(rmdir(f->path), 0);
-	free(f);
+	temptree_remove(*state);
 	return 0;
 }
 
-static void put(const struct folder *f, const char *name, const char *text)
+static void put(const struct temptree *f, const struct file *files)
 {
-	int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(mr_write_full(fd, text, strlen(text)), 0);
-	close(fd);
+	for (; files->name; files++)
+		temptree_file(f->fd, files->name, files->text);
 }
 
-static void assert_file(const struct folder *f, const char *name, const char *text)
+static void assert_files(const struct temptree *f, const struct file *files)
 {
-	char buf[128];
+	for (; files->name; files++) {
+		char buf[128];
 
-	assert_true(mr_read_file_at(f->fd, name, buf, sizeof(buf)) >= 0);
-	assert_string_equal(buf, text);
+		assert_true(mr_read_file_at(f->fd, files->name, buf, sizeof(buf)) >= 0);
+		assert_string_equal(buf, files->text);
+	}
 }
 
-static struct mr_group group(const struct mr_hierarchy_ops *ops, const struct folder *f)
+static struct mr_group group(const struct mr_hierarchy_ops *ops, const struct temptree *f)
 {
 	return (struct mr_group){
 		.ops = ops,
@@ -94,7 +84,7 @@ static struct mr_group group(const struct mr_hierarchy_ops *ops, const struct fo
 	};
 }
 
-static int confine(const struct mr_hierarchy_ops *ops, const struct folder *f,
+static int confine(const struct mr_hierarchy_ops *ops, const struct temptree *f,
 		   const struct mr_limits *limits, unsigned int extra, char note[160],
 		   struct mr_error *err)
 {
@@ -106,110 +96,93 @@ static int confine(const struct mr_hierarchy_ops *ops, const struct folder *f,
 	return r < 0 ? r : ops->confine(&g, &normal, note, 160, err);
 }
 
-static void v2_writes_every_limit_in_the_kernels_words(void **state)
+/* What confine() writes over `before`, and the note it leaves. */
+static void assert_confines(const struct mr_hierarchy_ops *ops, const struct temptree *f,
+			    const struct mr_limits *limits, unsigned int extra,
+			    const struct file *before, const struct file *after,
+			    const char *expected)
 {
-	const struct folder *f = *state;
-	const struct mr_limits l = { 67108864, 0, 8, 50000, 100000 };
 	struct mr_error err = MR_ERROR_INIT;
 	char note[160];
 
-	put(f, "memory.max", "");
-	put(f, "memory.swap.max", "");
-	put(f, "memory.oom.group", "");
-	put(f, "pids.max", "");
-	put(f, "cpu.max", "");
-	assert_int_equal(confine(&mr_v2_ops, f, &l, 2, note, &err), 0);
-	assert_file(f, "memory.max", "67108864");
-	assert_file(f, "memory.swap.max", "0");
-	assert_file(f, "memory.oom.group", "1");
-	assert_file(f, "pids.max", "10");
-	assert_file(f, "cpu.max", "50000 100000");
-	assert_string_equal(note, "");
+	put(f, before);
+	if (confine(ops, f, limits, extra, note, &err) != 0)
+		fail_msg("%s", err.msg);
+	assert_files(f, after);
+	assert_string_equal(note, expected);
+}
+
+static void v2_writes_every_limit_in_the_kernels_words(void **state)
+{
+	const struct mr_limits l = { 67108864, 0, 8, 50000, 100000 };
+
+	assert_confines(&mr_v2_ops, *state, &l, 2,
+			FILES({ "memory.max", "" }, { "memory.swap.max", "" },
+			      { "memory.oom.group", "" }, { "pids.max", "" }, { "cpu.max", "" }),
+			FILES({ "memory.max", "67108864" }, { "memory.swap.max", "0" },
+			      { "memory.oom.group", "1" }, { "pids.max", "10" },
+			      { "cpu.max", "50000 100000" }),
+			"");
 }
 
 static void v2_without_pids_fails_only_when_asked(void **state)
 {
-	const struct folder *f = *state;
 	struct mr_limits l = NO_LIMITS;
 	struct mr_error err = MR_ERROR_INIT;
 	char note[160];
 
-	assert_int_equal(confine(&mr_v2_ops, f, &l, 5, note, &err), 0);
+	assert_int_equal(confine(&mr_v2_ops, *state, &l, 5, note, &err), 0);
 	l.pids_max = 8;
-	assert_int_equal(confine(&mr_v2_ops, f, &l, 0, note, &err), -ENOENT);
+	assert_int_equal(confine(&mr_v2_ops, *state, &l, 0, note, &err), -ENOENT);
 	assert_int_equal(err.code, MR_E_KERNEL);
 	assert_string_equal(err.msg, "set limit: pids_max: no pids.max in this cgroup");
 }
 
 static void v1_writes_every_limit_in_the_kernels_words(void **state)
 {
-	const struct folder *f = *state;
 	const struct mr_limits l = { 67108864, 4096, 8, 50000, 0 };
-	struct mr_error err = MR_ERROR_INIT;
-	char note[160];
 
-	put(f, "memory.limit_in_bytes", "");
-	put(f, "memory.memsw.limit_in_bytes", "");
-	put(f, "memory.swappiness", "60\n");
-	put(f, "pids.max", "");
-	put(f, "cpu.cfs_period_us", "");
-	put(f, "cpu.cfs_quota_us", "");
-	assert_int_equal(confine(&mr_v1_ops, f, &l, 2, note, &err), 0);
-	assert_file(f, "memory.limit_in_bytes", "67108864");
-	assert_file(f, "memory.memsw.limit_in_bytes", "67112960");
-	assert_file(f, "memory.swappiness", "60\n");
-	assert_file(f, "pids.max", "10");
-	assert_file(f, "cpu.cfs_period_us", "100000");
-	assert_file(f, "cpu.cfs_quota_us", "50000");
-	assert_string_equal(note, "");
+	assert_confines(&mr_v1_ops, *state, &l, 2,
+			FILES({ "memory.limit_in_bytes", "" },
+			      { "memory.memsw.limit_in_bytes", "" },
+			      { "memory.swappiness", "60\n" }, { "pids.max", "" },
+			      { "cpu.cfs_period_us", "" }, { "cpu.cfs_quota_us", "" }),
+			FILES({ "memory.limit_in_bytes", "67108864" },
+			      { "memory.memsw.limit_in_bytes", "67112960" },
+			      { "memory.swappiness", "60\n" }, { "pids.max", "10" },
+			      { "cpu.cfs_period_us", "100000" }, { "cpu.cfs_quota_us", "50000" }),
+			"");
 }
 
 static void v1_without_memsw_avoids_swap_and_says_so(void **state)
 {
-	const struct folder *f = *state;
-	struct mr_limits l = { 67108864, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
-	struct mr_error err = MR_ERROR_INIT;
-	char note[160];
+	const struct mr_limits l = { 67108864, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
 
-	put(f, "memory.limit_in_bytes", "");
-	put(f, "memory.swappiness", "");
-	assert_int_equal(confine(&mr_v1_ops, f, &l, 0, note, &err), 0);
-	assert_file(f, "memory.swappiness", "0");
-	assert_string_equal(note, "swap: avoided by memory.swappiness=0 (this kernel has no "
-				  "memory.memsw)");
+	assert_confines(&mr_v1_ops, *state, &l, 0,
+			FILES({ "memory.limit_in_bytes", "" }, { "memory.swappiness", "" }),
+			FILES({ "memory.swappiness", "0" }),
+			"swap: avoided by memory.swappiness=0 (this kernel has no memory.memsw)");
 }
 
 static void v1_swap_without_memory_limit_avoids_swap(void **state)
 {
-	const struct folder *f = *state;
-	struct mr_limits l = { MR_UNLIMITED, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
-	struct mr_error err = MR_ERROR_INIT;
-	char note[160];
+	const struct mr_limits l = { MR_UNLIMITED, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
 
-	put(f, "memory.memsw.limit_in_bytes", "");
-	put(f, "memory.swappiness", "");
-	assert_int_equal(confine(&mr_v1_ops, f, &l, 0, note, &err), 0);
-	assert_file(f, "memory.memsw.limit_in_bytes", "");
-	assert_file(f, "memory.swappiness", "0");
-	assert_string_equal(note,
-			    "swap: avoided by memory.swappiness=0 (cgroup v1 counts swap only "
-			    "on top of a memory limit)");
+	assert_confines(&mr_v1_ops, *state, &l, 0,
+			FILES({ "memory.memsw.limit_in_bytes", "" }, { "memory.swappiness", "" }),
+			FILES({ "memory.memsw.limit_in_bytes", "" }, { "memory.swappiness", "0" }),
+			"swap: avoided by memory.swappiness=0 (cgroup v1 counts swap only on top "
+			"of "
+			"a memory limit)");
 }
 
 static void unlimited_writes_nothing(void **state)
 {
-	const struct folder *f = *state;
 	const struct mr_limits l = NO_LIMITS;
-	struct mr_error err = MR_ERROR_INIT;
-	char note[160];
+	const struct file *files = FILES({ "memory.limit_in_bytes", "left" },
+					 { "pids.max", "left" }, { "cpu.cfs_period_us", "left" });
 
-	put(f, "memory.limit_in_bytes", "left");
-	put(f, "pids.max", "left");
-	put(f, "cpu.cfs_period_us", "left");
-	assert_int_equal(confine(&mr_v1_ops, f, &l, 9, note, &err), 0);
-	assert_file(f, "memory.limit_in_bytes", "left");
-	assert_file(f, "pids.max", "left");
-	assert_file(f, "cpu.cfs_period_us", "left");
+	assert_confines(&mr_v1_ops, *state, &l, 9, files, files, "");
 }
 
 static void normalise_bounds(void **state)
@@ -324,15 +297,14 @@ static void parse_takes_numbers_and_nothing_else(void **state)
 
 static void v2_shows_what_the_files_say(void **state)
 {
-	const struct folder *f = *state;
+	const struct temptree *f = *state;
 	struct mr_group g = group(&mr_v2_ops, f);
 	struct mr_cgroup_shown rows[8];
 	struct mr_error err = MR_ERROR_INIT;
 	size_t n = 0;
 
-	put(f, "memory.max", "4096\n");
-	put(f, "pids.max", "max\n");
-	put(f, "cpu.max", "max 100000\n");
+	put(f, FILES({ "memory.max", "4096\n" }, { "pids.max", "max\n" },
+		     { "cpu.max", "max 100000\n" }));
 	assert_int_equal(mr_v2_ops.show(&g, rows, 8, &n, &err), 0);
 	assert_int_equal(n, 4);
 	assert_string_equal(rows[0].key, "memory_max_bytes");
@@ -347,7 +319,7 @@ static void v2_shows_what_the_files_say(void **state)
 	n = 0;
 	assert_int_equal(mr_v2_ops.show(&g, rows, 1, &n, &err), 0);
 	assert_int_equal(n, 1);
-	put(f, "memory.max", "lots\n");
+	put(f, FILES({ "memory.max", "lots\n" }));
 	n = 0;
 	assert_int_equal(mr_v2_ops.show(&g, rows, 8, &n, &err), -EBADMSG);
 	assert_string_equal(err.msg, "read memory.max: Bad message");
@@ -355,22 +327,22 @@ static void v2_shows_what_the_files_say(void **state)
 
 static void v1_shows_swap_as_the_difference(void **state)
 {
-	const struct folder *f = *state;
+	const struct temptree *f = *state;
 	struct mr_group g = group(&mr_v1_ops, f);
 	struct mr_cgroup_shown rows[8];
 	struct mr_error err = MR_ERROR_INIT;
 	size_t n = 0;
 
 	g.controllers = MR_CONTROLLER_BIT(MR_CONTROLLER_MEMORY);
-	put(f, "memory.limit_in_bytes", "8192\n");
-	put(f, "memory.memsw.limit_in_bytes", "12288\n");
-	put(f, "memory.swappiness", "60\n");
+	put(f,
+	    FILES({ "memory.limit_in_bytes", "8192\n" },
+		  { "memory.memsw.limit_in_bytes", "12288\n" }, { "memory.swappiness", "60\n" }));
 	assert_int_equal(mr_v1_ops.show(&g, rows, 8, &n, &err), 0);
 	assert_int_equal(n, 2);
 	assert_int_equal(rows[1].value, 4096);
 	assert_string_equal(rows[1].file, "memory.memsw.limit_in_bytes");
-	put(f, "memory.swappiness", "0\n");
-	put(f, "memory.limit_in_bytes", "9223372036854771712\n");
+	put(f, FILES({ "memory.swappiness", "0\n" },
+		     { "memory.limit_in_bytes", "9223372036854771712\n" }));
 	n = 0;
 	assert_int_equal(mr_v1_ops.show(&g, rows, 8, &n, &err), 0);
 	assert_true(rows[0].value == MR_UNLIMITED);
@@ -380,29 +352,27 @@ static void v1_shows_swap_as_the_difference(void **state)
 
 static void v1_knows_a_hit_limit_without_failcnt(void **state)
 {
-	const struct folder *f = *state;
+	const struct temptree *f = *state;
 
 	assert_int_equal(mr_v1_ops.was_hit(f->fd), -ENOENT);
-	put(f, "memory.limit_in_bytes", "9223372036854771712\n");
-	put(f, "memory.max_usage_in_bytes", "9223372036854771712\n");
+	put(f, FILES({ "memory.limit_in_bytes", "9223372036854771712\n" },
+		     { "memory.max_usage_in_bytes", "9223372036854771712\n" }));
 	assert_int_equal(mr_v1_ops.was_hit(f->fd), 0);
-	put(f, "memory.limit_in_bytes", "8388608\n");
-	put(f, "memory.max_usage_in_bytes", "8323071\n"); /* 65537 below */
+	put(f, FILES({ "memory.limit_in_bytes", "8388608\n" },
+		     { "memory.max_usage_in_bytes", "8323071\n" })); /* 65537 below */
 	assert_int_equal(mr_v1_ops.was_hit(f->fd), 0);
-	put(f, "memory.max_usage_in_bytes", "8323072\n");
+	put(f, FILES({ "memory.max_usage_in_bytes", "8323072\n" }));
 	assert_int_equal(mr_v1_ops.was_hit(f->fd), 1);
-	put(f, "memory.max_usage_in_bytes", "4096\n");
-	put(f, "memory.failcnt", "1\n");
+	put(f, FILES({ "memory.max_usage_in_bytes", "4096\n" }, { "memory.failcnt", "1\n" }));
 	assert_int_equal(mr_v1_ops.was_hit(f->fd), 1);
-	put(f, "memory.failcnt", "0\n");
-	put(f, "memory.memsw.limit_in_bytes", "8388608\n");
-	put(f, "memory.memsw.failcnt", "2\n");
+	put(f, FILES({ "memory.failcnt", "0\n" }, { "memory.memsw.limit_in_bytes", "8388608\n" },
+		     { "memory.memsw.failcnt", "2\n" }));
 	assert_int_equal(mr_v1_ops.was_hit(f->fd), 1);
 }
 
 static void v1_never_shows_zero_hits_at_the_limit(void **state)
 {
-	const struct folder *f = *state;
+	const struct temptree *f = *state;
 	struct mr_group g = group(&mr_v1_ops, f);
 	struct mr_cgroup_stats s = { .memory_max_events = 0, .memory_peak_bytes = 8388608 };
 
@@ -418,15 +388,14 @@ static void v1_never_shows_zero_hits_at_the_limit(void **state)
 
 static void v2_is_hit_by_its_own_limit_only(void **state)
 {
-	const struct folder *f = *state;
+	const struct temptree *f = *state;
 
 	assert_int_equal(mr_v2_ops.was_hit(f->fd), -ENOENT);
-	put(f, "memory.max", "max\n");
-	put(f, "memory.events", "max 0\noom 1\n");
+	put(f, FILES({ "memory.max", "max\n" }, { "memory.events", "max 0\noom 1\n" }));
 	assert_int_equal(mr_v2_ops.was_hit(f->fd), 0);
-	put(f, "memory.max", "4096\n");
+	put(f, FILES({ "memory.max", "4096\n" }));
 	assert_int_equal(mr_v2_ops.was_hit(f->fd), 1);
-	put(f, "memory.events.local", "max 9\noom 0\n");
+	put(f, FILES({ "memory.events.local", "max 9\noom 0\n" }));
 	assert_int_equal(mr_v2_ops.was_hit(f->fd), 0);
 }
 

@@ -129,6 +129,10 @@ static void knobs(void **state)
 	assert_string_equal(cli.spec.argv.v[0], "true");
 	mr_cli_deinit(&cli);
 
+	parse_ok("--tmpfs /x:1024g true", &cli);
+	assert_int_equal(cli.spec.mounts[0].size_bytes, 1099511627776);
+	mr_cli_deinit(&cli);
+
 	parse_ok("--uid 0 --gid 4294967294 --hostname h --cwd /x --root r --workspace w"
 		 " --keep-changes out --explain-denials --stdin in -- true",
 		 &cli);
@@ -217,7 +221,7 @@ static void best_effort_counts_before_presets(void **state)
 	assert_int_equal(cli.spec.unenforced.n, 1);
 	mr_cli_deinit(&cli);
 	assert_refused("-p {\"PACKET_LOSS\":5} true",
-		       "--preset: PACKET_LOSS: not enforced by this version (lost packets in "
+		       "-p (--preset): PACKET_LOSS: not enforced by this version (lost packets in "
 		       "percent); leave it out, or accept that with best_effort (--best-effort "
 		       "PACKET_LOSS)");
 }
@@ -349,13 +353,13 @@ static void refusals(void **state)
 		{ "-vZ true", "unknown option -Z; see --help" },
 		{ "-\xff true", "unknown option -\\xff; see --help" },
 		{ "--summary=yes true", "--summary takes no value" },
-		{ "-m", "--memory needs a value: SIZE" },
+		{ "-m", "-m (--memory) needs a value: SIZE" },
 		{ "--env-pass", "--env-pass needs a value: NAME" },
 		{ "--memory 65g true",
 		  "--memory: \"65g\" is out of range; accepted: 1Mi to 64Gi, or "
 		  "unlimited" },
 		{ "-m -5 true",
-		  "--memory: \"-5\" is not a size: it is negative; accepted: a number of "
+		  "-m (--memory): \"-5\" is not a size: it is negative; accepted: a number of "
 		  "bytes, or with a unit b, k, m, g or t (also kb, ki, kib; powers of "
 		  "1024), as in 512Mi or 1.5g" },
 		{ "--net hots true",
@@ -363,46 +367,207 @@ static void refusals(void **state)
 		{ "--uid 1000: true", "--uid: \"1000:\" is not an id: it has more than digits; "
 				      "accepted: decimal digits, 0 to 4294967294" },
 		{ "-s limits.pid_max=8 true",
-		  "--set: unknown key \"limits.pid_max\"; did you mean \"limits.pids_max\"?" },
-		{ "-s x true", "--set: \"x\" is not SECTION.KEY=VALUE" },
-		{ "-e =x true", "--env: \"=x\": the name is empty; accepted: NAME=VALUE" },
+		  "-s (--set): unknown key \"limits.pid_max\"; did you mean \"limits.pids_max\"?" },
+		{ "-s x true", "-s (--set): \"x\" is not SECTION.KEY=VALUE" },
+		{ "-e =x true", "-e (--env): \"=x\": the name is empty; accepted: NAME=VALUE" },
 		{ "--ro x true", "--ro: \"x\": a relative path needs the place inside: PATH:DEST" },
 		{ "--best-effort memroy true",
 		  "--best-effort: unknown item \"memroy\"; did you mean \"memory\"?" },
-		{ "-p tinny true", "--preset: no preset \"tinny\"; did you mean \"tiny\"?" },
-		{ "--level 1 true", "sandbox.level: level 1 keeps capabilities and is not accepted "
-				    "without sandbox.unsafe (--unsafe)" },
+		{ "-p tinny true", "-p (--preset): no preset \"tinny\"; did you mean \"tiny\"?" },
+		{ "--level 1 true",
+		  "--level: level 1 keeps capabilities; accepted: 2 to 5, or 1 with "
+		  "sandbox.unsafe (--unsafe)" },
 		{ "--level 6 true", "--level: \"6\" is out of range; accepted: 1 to 5" },
-		{ "--keep-changes x true",
-		  "sandbox.keep_changes: there is no workspace whose changes "
-		  "could be kept (--workspace DIR)" },
-		{ "-c 1 x", "lang: a snippet given as text needs a language (--lang python), or a "
-			    "\"#!\" line" },
+		{ "--keep-changes x true", "--keep-changes: there is no workspace whose changes "
+					   "could be kept (--workspace DIR)" },
+		{ "-c 1 x", "-c (--code): the text needs --lang NAME, or a first line that begins "
+			    "with \"#!\"" },
 		{ "--lang pyhton -c 1",
-		  "lang: unknown language \"pyhton\"; did you mean \"python\"?" },
-		{ "-j 2 true", "--jobs: only with --batch" },
-		{ "-j 0 --batch", "--jobs: unknown value \"0\"; accepted: 1 to 64" },
-		{ "-j 65 --batch", "--jobs: unknown value \"65\"; accepted: 1 to 64" },
+		  "--lang: unknown language \"pyhton\"; did you mean \"python\"?" },
+		{ "-j 2 true", "-j (--jobs): only with --batch" },
+		{ "-j 0 --batch", "-j (--jobs): unknown value \"0\"; accepted: 1 to 64" },
+		{ "-j 65 --batch", "-j (--jobs): unknown value \"65\"; accepted: 1 to 64" },
 		{ "--batch true",
 		  "--batch reads specs from standard input; a program is not accepted "
 		  "beside it" },
 		{ "--log-format xml true",
 		  "--log-format: unknown value \"xml\"; accepted: text, json" },
 		{ "-o FD:x true",
-		  "--json: \"x\" is not a whole number: it is not a number; accepted: "
-		  "decimal digits, as in 64" },
+		  "-o (--json): unknown value \"FD:x\"; accepted: FILE, FD:N with the number of a "
+		  "descriptor, or -" },
 		{ "-o FD:9999999 true",
-		  "--json: unknown value \"FD:9999999\"; accepted: FILE, FD:N or -" },
+		  "-o (--json): unknown value \"FD:9999999\"; accepted: FILE, FD:N with the number "
+		  "of a descriptor, or -" },
+		{ "--keep-changes x --lang sh - y", "--keep-changes: there is no workspace whose "
+						    "changes could be kept (--workspace DIR)" },
+		{ "--tmpfs /x:1025g true", "--tmpfs: \"/x\": 1100585369600 bytes are out of range; "
+					   "accepted: at most 1Ti" },
+		{ "--spec /dev/null true", "--spec: /dev/null is not a regular file" },
+		{ "--pids 0 -t 0 true", "--pids: \"0\" is out of range; accepted: 1 to 4194304, or "
+					"unlimited" },
 		{ "--tty --lang sh -", "--tty: standard input is already read for the snippet" },
-		{ "-t 0 true", "--timeout: \"0\" is out of range; accepted: 1ms to 365d, or "
+		{ "-t 0 true", "-t (--timeout): \"0\" is out of range; accepted: 1ms to 365d, or "
 			       "unlimited" },
-		{ "--cwd /proc/self/fd/7 true", "sandbox.cwd: \"/proc/self/fd/7\": /proc is not "
+		{ "--cwd /proc/self/fd/7 true", "--cwd: \"/proc/self/fd/7\": /proc is not "
 						"accepted as working directory" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(rows); i++)
 		assert_refused(rows[i][0], rows[i][1]);
+}
+
+/* What a size, a time, a count or a path inside has to be. */
+#define A_SIZE                                                                            \
+	"accepted: a number of bytes, or with a unit b, k, m, g or t (also kb, ki, kib; " \
+	"powers of 1024), as in 512Mi or 1.5g"
+#define A_TIME                                                                                    \
+	"accepted: a number of seconds, or with a unit ms, s, m, h, d or w, as in 1.5, 500ms or " \
+	"2m"
+#define A_COUNT "accepted: decimal digits, as in 64"
+#define NO_NUMBER " it is not a number; "
+
+/* Every option that takes a value, with one it refuses; "*" stands for its name as it was typed. */
+static const char *const bad_values[][3] = {
+	{ "code", "-c 1",
+	  "*: the text needs --lang NAME, or a first line that begins with \"#!\"" },
+	{ "lang", "--lang klingon x",
+	  "*: unknown language \"klingon\"; accepted: python, sh, bash, javascript, perl, ruby, "
+	  "lua, "
+	  "php, r, tcl, awk, make" },
+	{ "spec", "--spec plain", "*: plain:1:4: invalid token near 'text'" },
+	{ "jobs", "-j x --batch", "*: unknown value \"x\"; accepted: 1 to 64" },
+	{ "env", "-e X true",
+	  "*: \"X\": no value; accepted: NAME=VALUE (--env-pass NAME hands the caller's value "
+	  "on)" },
+	{ "env-pass", "--env-pass A=B true", "*: \"A=B\": not the name of a variable" },
+	{ "cwd", "--cwd relative true",
+	  "*: \"relative\" must be absolute and without \".\" and \"..\"" },
+	{ "stdin", "--stdin in --tty true", "*: with a terminal (--tty) the input comes from it" },
+	{ "preset", "-p nowhere true",
+	  "*: no preset \"nowhere\": neither a built-in one (default, tiny, strict, build) nor a "
+	  "file" },
+	{ "set", "-s sandbox.cwd=x true",
+	  "*: sandbox.cwd: \"x\" must be absolute and without \".\" and \"..\"" },
+	{ "best-effort", "--best-effort xyzzy true",
+	  "*: unknown item \"xyzzy\"; accepted: "
+#define ITEM(name, help) name ", "
+#include "runtime/spec/best_effort.def"
+#undef ITEM
+	  "and preset variables of menace-spec(5)" },
+	{ "timeout", "-t xx true", "*: \"xx\" is not a time:" NO_NUMBER A_TIME },
+	{ "cpu-time", "--cpu-time xx true", "*: \"xx\" is not a time:" NO_NUMBER A_TIME },
+	{ "idle-timeout", "--idle-timeout 9ms true",
+	  "*: \"9ms\" is out of range; accepted: 10ms to 365d, or unlimited" },
+	{ "memory", "-m xx true", "*: \"xx\" is not a size:" NO_NUMBER A_SIZE },
+	{ "cpus", "--cpus 65 true",
+	  "*: \"65\" is out of range; accepted: 0.01 to 64, or unlimited" },
+	{ "disk", "--disk xx true", "*: \"xx\" is not a size:" NO_NUMBER A_SIZE },
+	{ "pids", "--pids xx true", "*: \"xx\" is not a whole number:" NO_NUMBER A_COUNT },
+	{ "output-limit", "--output-limit xx true", "*: \"xx\" is not a size:" NO_NUMBER A_SIZE },
+	{ "nofile", "--nofile 2 true", "*: \"2\" is out of range; accepted: 3 to 1048576" },
+	{ "workspace", "--workspace w --tmpfs /work true",
+	  "*: its place /work is taken by a mount of type tmpfs (--tmpfs); give that another "
+	  "place" },
+	{ "keep-changes", "--keep-changes x true",
+	  "*: there is no workspace whose changes could be kept (--workspace DIR)" },
+	{ "ro", "--ro x true", "*: \"x\": a relative path needs the place inside: PATH:DEST" },
+	{ "rw", "--rw /x:y true",
+	  "*: \"/x:y\": the place inside must be absolute; accepted: PATH or PATH:DEST" },
+	{ "tmpfs", "--tmpfs /x:y true", "*: \"y\" is not a size:" NO_NUMBER A_SIZE },
+	{ "hide", "--hide x true", "*: \"x\": a path inside the sandbox must be absolute" },
+	{ "root", "--root= true", "*: an empty text is not accepted" },
+	{ "net", "--net klingon true",
+	  "*: unknown word \"klingon\"; accepted: none, loopback, host" },
+	{ "level", "--level 1 true",
+	  "*: level 1 keeps capabilities; accepted: 2 to 5, or 1 with sandbox.unsafe (--unsafe)" },
+	{ "uid", "--uid -1 true",
+	  "*: \"-1\" is not an id: it is negative; accepted: decimal digits, 0 to 4294967294" },
+	{ "gid", "--gid x true",
+	  "*: \"x\" is not an id:" NO_NUMBER "accepted: decimal digits, 0 to 4294967294" },
+	{ "hostname", "--hostname a_b true",
+	  "*: \"a_b\"; accepted: letters, digits, '-' and '.', the first a letter or a digit" },
+	{ "json", "-o FD:x true",
+	  "*: unknown value \"FD:x\"; accepted: FILE, FD:N with the number of a descriptor, or -" },
+	{ "log-format", "--log-format xml true", "*: unknown value \"xml\"; accepted: text, json" },
+};
+
+static const struct mr_cli_option *find_option(const char *name)
+{
+	for (size_t i = 0; mr_cli_option(i); i++)
+		if (mr_cli_option(i)->name && strcmp(mr_cli_option(i)->name, name) == 0)
+			return mr_cli_option(i);
+	fail_msg("no option --%s", name);
+	return NULL;
+}
+
+static void every_refused_value_names_its_option(void **state)
+{
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(bad_values); i++) {
+		const struct mr_cli_option *option = find_option(bad_values[i][0]);
+		char message[512];
+
+		if (bad_values[i][1][1] == '-')
+			snprintf(message, sizeof(message), "--%s%s", option->name,
+				 bad_values[i][2] + 1);
+		else
+			snprintf(message, sizeof(message), "-%c (--%s)%s", option->short_name,
+				 option->name, bad_values[i][2] + 1);
+		assert_refused(bad_values[i][1], message);
+	}
+	for (size_t i = 0; mr_cli_option(i); i++)
+		n += mr_cli_option(i)->arg != NULL;
+	assert_int_equal(n, N_ELEMENTS(bad_values)); /* a new option has a row here */
+}
+
+static void every_switch_refuses_a_value(void **state)
+{
+	(void)state;
+	for (size_t i = 0; mr_cli_option(i); i++) {
+		const struct mr_cli_option *option = mr_cli_option(i);
+		char line[64], message[64];
+
+		if (!option->name || option->arg)
+			continue;
+		snprintf(line, sizeof(line), "--%s=x true", option->name);
+		snprintf(message, sizeof(message), "--%s takes no value", option->name);
+		assert_refused(line, message);
+	}
+}
+
+static void every_missing_value_names_its_option(void **state)
+{
+	(void)state;
+	for (size_t i = 0; mr_cli_option(i); i++) {
+		const struct mr_cli_option *option = mr_cli_option(i);
+		char line[64], message[128];
+
+		if (!option->name || !option->arg)
+			continue;
+		snprintf(line, sizeof(line), "--%s", option->name);
+		snprintf(message, sizeof(message), "--%s needs a value: %s", option->name,
+			 option->arg);
+		assert_refused(line, message);
+	}
+}
+
+/* An unset variable of a shell must not turn a folder off. */
+static void an_empty_folder_or_file_is_refused(void **state)
+{
+	static const char *const names[] = { "workspace", "keep-changes", "root",
+					     "stdin",	  "cwd",	  "hostname" };
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(names); i++) {
+		char line[64], message[64];
+
+		snprintf(line, sizeof(line), "--%s= true", names[i]);
+		snprintf(message, sizeof(message), "--%s: an empty text is not accepted", names[i]);
+		assert_refused(line, message);
+	}
 }
 
 static void a_bad_document_names_itself(void **state)
@@ -415,7 +580,7 @@ static void a_bad_document_names_itself(void **state)
 	assert_non_null(strstr(err.msg, "missing.json"));
 	assert_non_null(strstr(err.msg, "No such file or directory"));
 	assert_int_equal(err.code, MR_E_USAGE);
-	assert_refused("--spec a.py", "a.py:1:5: invalid token near 'print'");
+	assert_refused("--spec a.py", "--spec: a.py:1:5: invalid token near 'print'");
 }
 
 static void a_bad_environment_is_refused(void **state)
@@ -497,6 +662,10 @@ int main(void)
 		cmocka_unit_test(a_path_inside_a_mount_is_a_program),
 		cmocka_unit_test(code_and_standard_input),
 		cmocka_unit_test(refusals),
+		cmocka_unit_test(every_refused_value_names_its_option),
+		cmocka_unit_test(every_switch_refuses_a_value),
+		cmocka_unit_test(every_missing_value_names_its_option),
+		cmocka_unit_test(an_empty_folder_or_file_is_refused),
 		cmocka_unit_test(a_bad_document_names_itself),
 		cmocka_unit_test(a_bad_environment_is_refused),
 		cmocka_unit_test(unknown_variables_are_warned_of),

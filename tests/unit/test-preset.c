@@ -17,27 +17,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/spec/spec.h"
-
-static int setup(void **state)
-{
-	static struct mr_spec spec;
-
-	mr_spec_init(&spec);
-	*state = &spec;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mr_spec_deinit(*state);
-	return 0;
-}
-
-static void fresh(struct mr_spec *spec)
-{
-	mr_spec_deinit(spec);
-	mr_spec_init(spec);
-}
+#include "tests/lib/spec.h"
 
 static int apply(struct mr_spec *spec, const char *text, struct mr_error *err)
 {
@@ -48,8 +28,7 @@ static void apply_ok(struct mr_spec *spec, const char *text)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
-	if (apply(spec, text, &err) != 0)
-		fail_msg("%s: %s", text, err.msg);
+	assert_ok(apply(spec, text, &err), &err);
 }
 
 static void assert_refused(struct mr_spec *spec, const char *text, const char *message)
@@ -146,7 +125,8 @@ static void unknown_variables(void **state)
 	assert_refused(spec, "{\"MEMORY_LIMT\": \"1Gi\"}",
 		       "p: unknown preset variable \"MEMORY_LIMT\"; did you mean "
 		       "\"MEMORY_LIMIT\"?");
-	assert_refused(spec, "{\"XYZZY\": 1}", "p: unknown preset variable \"XYZZY\"");
+	assert_refused(spec, "{\"XYZZY\": 1}",
+		       "p: unknown preset variable \"XYZZY\"; menace-spec(5) lists them all");
 	assert_refused(spec, "{\"SANDBOX_DOCKER\": 1}",
 		       "p: SANDBOX_DOCKER is a variable of the environment, not of a preset");
 	assert_refused(spec, "{\"SANDBOX_PRESET_SCHEMA_CHECKS\": 1}",
@@ -284,7 +264,7 @@ static void lists_of_presets(void **state)
 {
 	struct mr_spec *spec = *state;
 
-	apply_ok(spec, "[]");
+	assert_refused(spec, "[]", "p: an empty list where an object is expected");
 	apply_ok(spec, "[{\"MAX_THREADS\": 5}]");
 	assert_int_equal(spec->limits_pids_max, 5);
 	assert_refused(spec, "[{}, {}]", "p: 2 presets; menace-run runs one preset at a time");
@@ -305,7 +285,7 @@ static void every_builtin_is_accepted(void **state)
 		struct mr_error err = MR_ERROR_INIT;
 
 		fresh(spec);
-		if (mr_preset_apply_arg(spec, builtins[i].name, &err) != 0)
+		if (mr_preset_apply_arg(spec, builtins[i].name, "-p", &err) != 0)
 			fail_msg("%s: %s", builtins[i].name, err.msg);
 		mr_strv_add(&spec->argv, "true");
 		if (mr_spec_validate(spec, &err) != 0)
@@ -322,17 +302,18 @@ static void preset_arguments(void **state)
 	char expected[128];
 	int fd;
 
-	assert_int_equal(mr_preset_apply_arg(spec, " {\"MAX_THREADS\": 6}", &err), 0);
+	assert_int_equal(mr_preset_apply_arg(spec, " {\"MAX_THREADS\": 6}", "-p", &err), 0);
 	assert_int_equal(spec->limits_pids_max, 6);
-	assert_int_equal(mr_preset_apply_arg(spec, "{\"MAX_THREADS\": 0}", &err), -22);
-	assert_string_equal(err.msg, "--preset: MAX_THREADS: \"0\" is out of range; accepted: 1 to "
+	assert_int_equal(mr_preset_apply_arg(spec, "{\"MAX_THREADS\": 0}", "-p", &err), -22);
+	assert_string_equal(err.msg, "-p: MAX_THREADS: \"0\" is out of range; accepted: 1 to "
 				     "4194304, or unlimited");
-	assert_int_equal(mr_preset_apply_arg(spec, "tinny", &err), -22);
-	assert_string_equal(err.msg, "--preset: no preset \"tinny\"; did you mean \"tiny\"?");
-	assert_int_equal(mr_preset_apply_arg(spec, "nowhere", &err), -22);
+	assert_int_equal(mr_preset_apply_arg(spec, "tinny", "-p", &err), -22);
+	assert_string_equal(err.msg, "-p: no preset \"tinny\"; did you mean \"tiny\"?");
+	assert_int_equal(mr_preset_apply_arg(spec, "nowhere", "-p", &err), -22);
 	assert_string_equal(err.msg,
-			    "--preset: no preset \"nowhere\": neither a built-in one nor a file");
-	assert_true(mr_preset_apply_arg(spec, "/nonexistent/p.json", &err) < 0);
+			    "-p: no preset \"nowhere\": neither a built-in one (default, tiny, "
+			    "strict, build) nor a file");
+	assert_true(mr_preset_apply_arg(spec, "/nonexistent/p.json", "-p", &err) < 0);
 	assert_non_null(strstr(err.msg, "/nonexistent/p.json"));
 	assert_non_null(strstr(err.msg, "No such file or directory"));
 	assert_int_equal(err.code, MR_E_USAGE);
@@ -340,14 +321,43 @@ static void preset_arguments(void **state)
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "{\"MAX_THREADS\":\n9x}", 19), 19);
-	assert_int_equal(mr_preset_apply_arg(spec, path, &err), -22);
-	snprintf(expected, sizeof(expected), "%s:2:2: '}' expected near 'x'", path);
+	assert_int_equal(mr_preset_apply_arg(spec, path, "-p", &err), -22);
+	snprintf(expected, sizeof(expected), "-p: %s:2:2: '}' expected near 'x'", path);
 	assert_string_equal(err.msg, expected);
 	assert_int_equal(pwrite(fd, "{\"MAX_THREADS\":\n9 }", 19, 0), 19);
-	assert_int_equal(mr_preset_apply_arg(spec, path, &err), 0);
+	assert_int_equal(mr_preset_apply_arg(spec, path, "-p", &err), 0);
 	assert_int_equal(spec->limits_pids_max, 9);
 	unlink(path);
 	close(fd);
+}
+
+static void arguments_that_are_no_object(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "[]", "-p: an empty list where an object is expected" },
+		{ " [ ] ", "-p: an empty list where an object is expected" },
+		{ "\"x\"", "-p: a string where an object is expected" },
+		{ "\"tiny\"", "-p: a string where an object is expected" },
+		{ "5", "-p: a number where an object is expected" },
+		{ "-0.5", "-p: a number where an object is expected" },
+		{ "true", "-p: a boolean where an object is expected" },
+		{ "null", "-p: null where an object is expected" },
+		{ "[[]]", "-p: [0]: a list where an object is expected" },
+		{ "\"x", "-p:1:2: premature end of input near '\"x'" },
+		{ "5 5", "-p: no preset \"5 5\": neither a built-in one (default, tiny, strict, "
+			 "build) nor a file" },
+		{ "", "-p: no preset \"\": neither a built-in one (default, tiny, strict, build) "
+		      "nor a file" },
+	};
+	struct mr_spec *spec = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		struct mr_error err = MR_ERROR_INIT;
+
+		assert_int_equal(mr_preset_apply_arg(spec, rows[i][0], "-p", &err), -22);
+		assert_string_equal(err.msg, rows[i][1]);
+		assert_int_equal(mr_errc_exit_status(err.code), 2);
+	}
 }
 
 static int apply_environment(struct mr_spec *spec, const char *a, const char *b,
@@ -383,6 +393,9 @@ static void the_environment(void **state)
 	assert_int_equal(spec->limits_wall_ms, 8000);
 	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS=", "SANDBOX_TIMEOUT=", &err),
 			 0);
+	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS=[]", "X=1", &err), 0);
+	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS=5", "X=1", &err), -22);
+	assert_string_equal(err.msg, "SANDBOX_ENV_PRESETS: a number where an object is expected");
 	assert_int_equal(apply_environment(spec, "SANDBOX_ENV_PRESETS={", "X=1", &err), -22);
 	assert_string_equal(err.msg, "SANDBOX_ENV_PRESETS:1:1: string or '}' expected near end of "
 				     "file");
@@ -419,21 +432,21 @@ static void warnings_of_the_environment(void **state)
 
 int main(void)
 {
-#define PRESET_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		PRESET_TEST(variables_that_act),
-		PRESET_TEST(accepted_forms_of_the_limits),
-		PRESET_TEST(limits_that_are_refused),
-		PRESET_TEST(unknown_variables),
-		PRESET_TEST(what_asks_for_nothing_passes),
-		PRESET_TEST(what_is_not_enforced_is_refused),
-		PRESET_TEST(best_effort_records_what_is_not_enforced),
-		PRESET_TEST(the_grammar_is_checked_even_with_best_effort),
-		PRESET_TEST(lists_of_presets),
-		PRESET_TEST(every_builtin_is_accepted),
-		PRESET_TEST(preset_arguments),
-		PRESET_TEST(the_environment),
-		PRESET_TEST(warnings_of_the_environment),
+		SPEC_TEST(variables_that_act),
+		SPEC_TEST(accepted_forms_of_the_limits),
+		SPEC_TEST(limits_that_are_refused),
+		SPEC_TEST(unknown_variables),
+		SPEC_TEST(what_asks_for_nothing_passes),
+		SPEC_TEST(what_is_not_enforced_is_refused),
+		SPEC_TEST(best_effort_records_what_is_not_enforced),
+		SPEC_TEST(the_grammar_is_checked_even_with_best_effort),
+		SPEC_TEST(lists_of_presets),
+		SPEC_TEST(every_builtin_is_accepted),
+		SPEC_TEST(preset_arguments),
+		SPEC_TEST(arguments_that_are_no_object),
+		SPEC_TEST(the_environment),
+		SPEC_TEST(warnings_of_the_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

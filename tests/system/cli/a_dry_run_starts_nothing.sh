@@ -16,8 +16,10 @@ run_plain "$MENACE_RUN" --dry-run -m 64m -t 2 --workspace "$tmp/work" --keep-cha
 	-o "$tmp/r" -- sh -c "touch $tmp/work/ran"
 assert_status 0
 assert_eq "$(jq -r '.would_start' "$tmp/stdout")" true
-assert_eq "$(jq -r '.spec.limits.memory_max_bytes.value' "$tmp/stdout")" 67108864 "memory"
-assert_eq "$(jq -r '.spec.limits.wall_ms.value' "$tmp/stdout")" 2000 "wall"
+assert_eq "$(jq -r '.spec.limits.memory_max_bytes' "$tmp/stdout")" 67108864 "memory"
+assert_eq "$(jq -r '.spec.limits.wall_ms' "$tmp/stdout")" 2000 "wall"
+assert_eq "$(jq -r '.knobs["limits.wall_ms"] | .text + " " + .origin' "$tmp/stdout")" "2s flag" \
+	"where it came from"
 assert_eq "$(jq -r '.host.cgroup_mode' "$tmp/stdout")" "$(cgroup_mode)" "mode"
 assert_match "$(jq -r '.spec_sha256' "$tmp/stdout")" '^[0-9a-f]{64}$' "hash"
 assert_eq "$(jq -r '.spec.program | @json' "$tmp/stdout")" "[\"sh\",\"-c\",\"touch $tmp/work/ran\"]"

@@ -16,5 +16,5 @@ start_clock
 kill -TERM "$supervisor"
 finish
 assert_status 143
-assert_reason signaled
+assert_reason killed_by_user
 assert_le "$elapsed_ms" "$(scaled 3000)" "elapsed milliseconds"

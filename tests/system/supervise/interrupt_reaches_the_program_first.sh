@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Ctrl-C once: the program's own handler decides the status; the reason says who asked
+# Ctrl-C once: a program that handles it has ended by itself, with its own status
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

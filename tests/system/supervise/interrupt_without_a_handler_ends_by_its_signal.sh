@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program that has no handler dies of the signal, as it would without us
+# A program that has no handler dies of the signal, as it would without us; the
+# reason says that the caller wanted it
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
@@ -14,6 +15,19 @@ for name in INT TERM HUP QUIT; do
 	kill "-$name" "$supervisor"
 	finish
 	assert_status $((128 + $(kill -l "$name")))
-	assert_reason signaled
+	assert_reason killed_by_user
 	assert_eq "$(json .exit.signal_name)" "$name" "signal"
 done
+
+# The same signals from inside are the program's own, whoever is asked later.
+run -- sh -c 'kill -TERM $$'
+assert_status 143
+assert_reason signaled
+
+# A signal that does not mean the end is no interrupt.
+start -- sh -c 'echo ready; exec sleep 1001'
+wait_for_line ready
+kill -USR1 "$supervisor"
+finish
+assert_status $((128 + $(kill -l USR1)))
+assert_reason signaled

@@ -21,7 +21,7 @@ refused()
 refused "$tmp/missing" "No such file or directory"
 refused "$tmp/file" "irectory"
 run --keep-changes "$tmp/out" -- true
-assert_refused keep_changes workspace
+assert_refused --keep-changes workspace
 assert_absent "$tmp/out"
 
 # Relative to the caller's folder, and through a link, is fine.
