@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
@@ -137,6 +138,18 @@ static int attach_at_dest(struct mr_child *c, int tree, const char *dest, struct
 	return target < 0 ? target : mr_mountfd_attach(tree, target, dest, err);
 }
 
+/* In a user namespace an overlay marks a folder that hides the lower one by a user.* attribute,
+ * which tmpfs has since Linux 6.6. */
+static bool can_mark_folders(const struct mr_child *c)
+{
+	static const char name[] = "user.overlay.menace";
+
+	if (!c->ids.userns)
+		return true;
+	return fsetxattr(c->upper_fd, name, "y", 1, 0) == 0 &&
+	       fremovexattr(c->upper_fd, name) == 0;
+}
+
 /* Overlay options differ with privilege: trusted.* attributes need the first user namespace. */
 int mr_mounts_workspace(struct mr_child *c, struct mr_error *err)
 {
@@ -176,6 +189,7 @@ int mr_mounts_workspace(struct mr_child *c, struct mr_error *err)
 	/* The root of the overlay takes its mode from the upper directory. */
 	if (fstat(c->lower_fd, &st) < 0 || fchmod(c->upper_fd, st.st_mode & 0777) < 0)
 		return mr_err(err, MR_E_SYS, errno, "mode of the workspace: %m");
+	c->built.built.no_opaque = !can_mark_folders(c);
 	overlay =
 		c->ids.userns
 			? mr_mountfd_new("overlay", in_userns, N_ELEMENTS(in_userns), RW_ATTRS, err)

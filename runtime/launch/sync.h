@@ -51,6 +51,7 @@ struct mr_sync_msg {
 			uint32_t n;
 			uint32_t took_ns[MR_SYNC_MAX_STEPS]; /* in the order of the child's table */
 			int32_t landlock_abi; /* 0: not used */
+			int32_t no_opaque; /* 1: the workspace cannot mark a folder as replaced */
 			int32_t shared_inodes; /* 1: the host's files are shown as bind mounts */
 		} built;
 	};

@@ -350,6 +350,15 @@ static json_t *error_json(const struct mr_error *err)
 			 "message", err->msg);
 }
 
+const char *mr_result_workspace_note(const struct mr_run *run)
+{
+	return run->built.built.no_opaque
+		       ? "in a user namespace this kernel cannot mark a folder as replaced (user.* "
+			 "attributes on tmpfs, Linux 6.6): removing or replacing a folder that was "
+			 "there fails with EIO; as root without --userns it works"
+		       : NULL;
+}
+
 static json_t *workspace_json(const struct mr_run *run)
 {
 	json_t *workspace;
@@ -357,7 +366,8 @@ static json_t *workspace_json(const struct mr_run *run)
 	if (!run->spec->sandbox_workspace[0])
 		return json_null();
 	workspace =
-		json_pack("{s:s, s:o, s:o, s:o}", "path", run->spec->sandbox_workspace, "changes",
+		json_pack("{s:s, s:s?, s:o, s:o, s:o}", "path", run->spec->sandbox_workspace,
+			  "note", mr_result_workspace_note(run), "changes",
 			  run->has_changes ? mr_changes_to_json(&run->changes) : json_null(),
 			  "kept", run->has_kept ? mr_keep_to_json(&run->kept) : json_null(),
 			  "error",

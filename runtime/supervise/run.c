@@ -460,6 +460,9 @@ static enum mr_run_state when_built(struct mr_run *run, struct message *m)
 	take(&run->lower_fd, &m->fds[3]);
 	if (run->spec->sandbox_level >= 3 && !run->built.built.landlock_abi)
 		mr_receipt_degrade(&run->receipt, "landlock", "this kernel has no Landlock");
+	if (mr_result_workspace_note(run))
+		mr_log_warn("workspace %s: %s", run->spec->sandbox_workspace,
+			    mr_result_workspace_note(run));
 	if (run->built.built.shared_inodes)
 		mr_receipt_degrade(&run->receipt, "private-inodes",
 				   "this kernel refuses an overlay of the host's folders");

@@ -81,6 +81,8 @@ struct mr_run {
 
 /* result.c: the directory for changes can be used, and is empty. */
 int mr_result_check_keep(const struct mr_run *run, struct mr_error *err);
+/* result.c: what the workspace cannot do on this kernel; NULL: nothing. */
+const char *mr_result_workspace_note(const struct mr_run *run);
 /* result.c: hold the places with a size of their own; before the payload starts. */
 int mr_result_hold_tmpfs(struct mr_run *run, struct mr_error *err);
 void mr_result_drop_tmpfs(struct mr_run *run);

@@ -5,6 +5,7 @@
 # the byte: contents, modes, owners, times, links
 
 . "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/workspace.sh"
 
 need_root
 
@@ -37,8 +38,6 @@ make_tree()
 change='
 	echo changed >one
 	echo appended >>hard
-	rm -rf dir empty
-	mkdir dir; echo new >dir/new
 	chmod 600 script
 	touch -d @1 private/file
 	rm link absolute; ln -s elsewhere link
@@ -50,14 +49,22 @@ change='
 	touch -d @5 .
 	find . | wc -l >/dev/null'
 
+replace='
+	rm -rf dir empty
+	mkdir dir; echo new >dir/new'
+
 for options in "" "--userns" "--level 2" "--keep-changes $tmp/kept" "--uid 0 --gid 0 --userns"; do
 	make_tree "$tmp/w"
 	before=$(hash_tree "$tmp/w")
+	case $options in
+	*--userns*) userns_marks_folders && folders=$replace || folders= ;;
+	*) folders=$replace ;;
+	esac
 	# shellcheck disable=SC2086 # words
-	run $options --workspace "$tmp/w" -- sh -ec "$change"
+	run $options --workspace "$tmp/w" -- sh -ec "$folders$change"
 	assert_status 0
 	assert_eq "$(hash_tree "$tmp/w")" "$before" "the folder after a run with '$options'"
 done
 
-run --workspace "$tmp/w" -t 0.3 -- sh -c "$change; yes >filler"
+run --workspace "$tmp/w" -t 0.3 -- sh -c "$replace$change; yes >filler"
 assert_eq "$(hash_tree "$tmp/w")" "$before" "the folder after a killed run"
