@@ -146,8 +146,7 @@ static bool can_mark_folders(const struct mr_child *c)
 
 	if (!c->ids.userns)
 		return true;
-	return fsetxattr(c->upper_fd, name, "y", 1, 0) == 0 &&
-	       fremovexattr(c->upper_fd, name) == 0;
+	return fsetxattr(c->upper_fd, name, "y", 1, 0) == 0 && fremovexattr(c->upper_fd, name) == 0;
 }
 
 /* Overlay options differ with privilege: trusted.* attributes need the first user namespace. */
