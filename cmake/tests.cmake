@@ -29,7 +29,7 @@ list(FILTER priv_tests INCLUDE REGEX "^priv/")
 set_tests_properties(${priv_tests} PROPERTIES RUN_SERIAL TRUE) # they count groups and OOM kills
 if(TARGET unit-test-cli)
   target_sources(unit-test-cli PRIVATE ${CMAKE_SOURCE_DIR}/tools/cli.c
-    ${CMAKE_SOURCE_DIR}/tools/options.c)
+    ${CMAKE_SOURCE_DIR}/tools/optable.c ${CMAKE_SOURCE_DIR}/tools/options.c)
 endif()
 
 # Helpers are what a hostile user would bring along: static, without our sanitizers.
@@ -56,7 +56,7 @@ foreach(script ${system_tests})
   set(path ${CMAKE_SOURCE_DIR}/tests/system/${script})
   add_test(NAME system/${name} COMMAND bash ${path})
   set_tests_properties(system/${name} PROPERTIES LABELS system SKIP_RETURN_CODE 77 TIMEOUT 600
-    ENVIRONMENT "MENACE_RUN=$<TARGET_FILE:menace-run>;MENACE_HELPERS=${CMAKE_BINARY_DIR}/bin/helpers")
+    ENVIRONMENT "MENACE_RUN=$<TARGET_FILE:menace-run>;MENACE=$<TARGET_FILE:menace>;MENACE_STORE=none;MENACE_HELPERS=${CMAKE_BINARY_DIR}/bin/helpers")
   file(STRINGS ${path} serial REGEX "^# serial" LIMIT_COUNT 1)
   if(serial)
     set_tests_properties(system/${name} PROPERTIES RUN_SERIAL TRUE)

@@ -1,14 +1,19 @@
 # menace-run is linked statically: it starts for every run, and loading shared
 # objects would cost as much as making the sandbox.
 add_executable(menace-run tools/menace-run.c tools/single.c tools/batch.c tools/dry_run.c
-  tools/report.c tools/cli.c tools/options.c)
-target_link_libraries(menace-run PRIVATE mr_supervise mr_launch mr_spec mr_cgroups mr_netns mr_base)
+  tools/report.c tools/to_store.c tools/cli.c tools/optable.c tools/options.c)
+target_link_libraries(menace-run PRIVATE mr_spool mr_supervise mr_launch mr_spec mr_cgroups mr_netns mr_base)
 if(MENACE_STATIC)
   target_link_options(menace-run PRIVATE -static)
 endif()
 
+# menace reads what menace-run keeps.
+file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)
+add_executable(menace tools/menace.c tools/term.c tools/optable.c ${commands})
+target_link_libraries(menace PRIVATE mr_store mr_base)
+
 # Manual pages: the tables become OPTIONS, FIELDS and the like.
-add_executable(gen-docs tools/gen-docs.c tools/cli.c tools/options.c)
+add_executable(gen-docs tools/gen-docs.c tools/cli.c tools/optable.c tools/options.c)
 target_link_libraries(gen-docs PRIVATE mr_spec mr_base)
 find_program(SCDOC scdoc REQUIRED)
 foreach(page menace-run.1 menace-spec.5)

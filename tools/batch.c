@@ -26,6 +26,7 @@
 #include "runtime/base/log.h"
 #include "runtime/supervise/pump.h"
 #include "tools/session.h"
+#include "tools/to_store.h"
 
 #define SLOTS_MAX 64
 #define LINE_MAX_BYTES (32 * 1024 * 1024)
@@ -53,6 +54,7 @@ struct batch {
 	struct mr_source input, output, signals;
 	bool input_is_file, input_ended, interrupted;
 	struct mr_sink_fd sink;
+	struct mr_to_store store;
 	struct buffer in, out;
 	uint64_t next_index, next_line;
 	int status;
@@ -192,12 +194,16 @@ static void collect(struct batch *b)
 {
 	for (unsigned int i = 0; i < b->jobs; i++) {
 		struct slot *slot = &b->slots[i];
+		json_t *result;
 
 		if (!slot->run || !slot->done)
 			continue;
 		if (mr_run_error(slot->run))
 			b->status = 125;
-		emit(b, mr_run_result(slot->run), slot->index);
+		result = mr_run_result(slot->run);
+		mr_to_store_queue(&b->store, &slot->spec, result, (int64_t)slot->index);
+		emit(b, result, slot->index);
+		mr_to_store_append(&b->store);
 		slot->run = mr_run_free(slot->run);
 		slot->done = false;
 		mr_spec_deinit(&slot->spec);
@@ -351,6 +357,7 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 		free(b);
 		return mr_session_fail(&err);
 	}
+	mr_to_store_init(&b->store, cli->store);
 	for (;;) {
 		fill_slots(b);
 		collect(b);
@@ -367,6 +374,7 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 	mr_loop_remove(host->loop, &b->input);
 	mr_close(signals);
 	mr_sink_fd_close(&b->sink);
+	mr_to_store_deinit(&b->store);
 	free(b->in.data);
 	free(b->out.data);
 	status = b->status;

@@ -15,6 +15,7 @@ export owners='^seccomp\.h$	^tests/
 ^netlink/	^netns/
 ^bpf/	^bpf/
 ^sqlite3\.h$	^runtime/store/
+^sodium\.h$	^runtime/store/sign\.c$
 ^curl/	^runtime/(backend|export)/
 ^microhttpd\.h$	^runtime/service/http\.c$
 ^jansson\.h$	^runtime/base/json\.[ch]$

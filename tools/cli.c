@@ -2,7 +2,7 @@
 /*
  * The command line of menace-run
  *
- * getopt_long() only collects: every option becomes a row and an argument.  Then
+ * tools/optable.c only collects: every option becomes a row and an argument.  Then
  * the rows are applied stage by stage, so that -p after -m means the same as
  * before it, and best-effort items are known when a preset asks about them.
  * Last it is decided what the remaining words are: a program or a snippet.
@@ -22,112 +22,12 @@
 #include "runtime/base/io.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/lang.h"
+#include "tools/optable.h"
 #include "tools/options.h"
-
-#define LONG_BASE 1000 /* getopt value of row i: beyond any short option */
 
 static int refuse(struct mr_error *err, const char *message)
 {
 	return mr_err(err, MR_E_USAGE, EINVAL, "%s", message);
-}
-
-static int refuse_option(const char *word, struct mr_error *err)
-{
-	const struct mr_cli_row *rows = mr_options_rows();
-	struct mr_str_nearest nearest;
-	mr_auto_free char *name = mr_str_ndup(word, strcspn(word, "="));
-	char quoted[MR_STR_QUOTE_SIZE];
-
-	if (optopt != 0 && optopt < LONG_BASE) {
-		const char letter[] = { (char)optopt, '\0' };
-
-		mr_str_quote(quoted, sizeof(quoted), letter);
-		return mr_err(err, MR_E_USAGE, EINVAL, "unknown option -%.*s; see --help",
-			      (int)strlen(quoted) - 2, quoted + 1);
-	}
-	mr_str_nearest_init(&nearest, name + 2);
-	for (size_t i = 0; i < MR_OPTIONS_COUNT; i++)
-		if (rows[i].option.name)
-			mr_str_nearest_offer(&nearest, rows[i].option.name);
-	mr_str_quote(quoted, sizeof(quoted), name);
-	quoted[strlen(quoted) - 1] = '\0'; /* the quotes would only be in the way */
-	if (!nearest.best)
-		return mr_err(err, MR_E_USAGE, EINVAL, "unknown option %s; see --help", quoted + 1);
-	if (strcmp(nearest.best, name + 2) == 0) /* known, so it was "--name=value" of a switch */
-		return mr_err(err, MR_E_USAGE, EINVAL, "--%s takes no value", nearest.best);
-	return mr_err(err, MR_E_USAGE, EINVAL, "unknown option %s; did you mean --%s?", quoted + 1,
-		      nearest.best);
-}
-
-static const struct mr_cli_row *find_row(int value)
-{
-	const struct mr_cli_row *rows = mr_options_rows();
-
-	for (size_t i = 0; i < MR_OPTIONS_COUNT; i++)
-		if (value == LONG_BASE + (int)i || value == rows[i].option.short_name)
-			return &rows[i];
-	mr_assert(value != value); /* getopt returned what no table has */
-	return NULL;
-}
-
-static int refuse_missing(int value, struct mr_error *err)
-{
-	const struct mr_cli_met met = { .row = find_row(value), .is_short = value < LONG_BASE };
-	char label[MR_OPTIONS_LABEL_SIZE];
-
-	return mr_err(err, MR_E_USAGE, EINVAL, "%s needs a value: %s",
-		      mr_options_label(&met, label), met.row->option.arg);
-}
-
-/* Tables of getopt from ours. */
-static void make_getopt_tables(struct option longs[MR_OPTIONS_COUNT + 1], struct mr_str *shorts)
-{
-	const struct mr_cli_row *rows = mr_options_rows();
-	size_t n = 0;
-
-	mr_str_add(shorts, "+:");
-	for (size_t i = 0; i < MR_OPTIONS_COUNT; i++) {
-		const struct mr_cli_option *option = &rows[i].option;
-
-		if (!option->name)
-			continue;
-		longs[n++] = (struct option){ option->name,
-					      option->arg ? required_argument : no_argument, NULL,
-					      LONG_BASE + (int)i };
-		if (option->short_name)
-			mr_str_printf(shorts, "%c%s", option->short_name, option->arg ? ":" : "");
-	}
-	longs[n] = (struct option){ 0 };
-}
-
-/* Fills met, which has room for every letter of argv, and says whether "--" ended the options;
- * the words begin at optind. */
-static int collect(int argc, char **argv, struct mr_cli_met *met, size_t *ret_n, bool *ret_dashes,
-		   struct mr_error *err)
-{
-	struct option longs[MR_OPTIONS_COUNT + 1];
-	char buf[2 * MR_OPTIONS_COUNT + 4];
-	struct mr_str shorts;
-
-	mr_str_init(&shorts, buf, sizeof(buf));
-	make_getopt_tables(longs, &shorts);
-	opterr = 0;
-	optind = 0; /* makes glibc start afresh */
-	for (size_t n = 0;;) {
-		int before = optind;
-		int value = getopt_long(argc, argv, buf, longs, NULL);
-
-		if (value == -1) {
-			*ret_n = n;
-			*ret_dashes = optind > (before ? before : 1);
-			return 0;
-		}
-		if (value == ':')
-			return refuse_missing(optopt, err);
-		if (value == '?') /* optopt is a short option, or 0 or a row's value */
-			return refuse_option(argv[optind - 1], err);
-		met[n++] = (struct mr_cli_met){ find_row(value), optarg, value < LONG_BASE };
-	}
 }
 
 /* Does this absolute path mean a place inside, where the same file is or another one? */
@@ -282,14 +182,30 @@ static int check(struct mr_cli_parse *parse, char **words, struct mr_error *err)
 	return r < 0 ? r : validate(parse, err);
 }
 
-/* "-vvv" is one argument and three options. */
-static size_t count_letters(int argc, char **argv)
+static const struct mr_optable *option_table(void)
 {
-	size_t n = 1;
+	static struct mr_optable table = { .stride = sizeof(struct mr_cli_row),
+					   .n = MR_OPTIONS_COUNT };
 
-	for (int i = 0; i < argc; i++)
-		n += strlen(argv[i]);
-	return n;
+	table.rows = mr_options_rows();
+	return &table;
+}
+
+/* What was met, as rows of ours. */
+static int collect(int argc, char **argv, struct mr_cli_parse *parse, bool *ret_dashes,
+		   struct mr_error *err)
+{
+	mr_auto_free struct mr_optable_met *met = NULL;
+	int r = mr_optable_collect(option_table(), argc, argv, &met, &parse->n_met, ret_dashes,
+				   err);
+
+	if (r < 0)
+		return r;
+	parse->met = mr_str_alloc((parse->n_met + 1) * sizeof(*parse->met));
+	for (size_t i = 0; i < parse->n_met; i++)
+		parse->met[i] = (struct mr_cli_met){ &mr_options_rows()[met[i].row], met[i].arg,
+						     met[i].is_short };
+	return 0;
 }
 
 static int parse_all(int argc, char **argv, struct mr_cli_parse *parse, struct mr_error *err)
@@ -297,7 +213,7 @@ static int parse_all(int argc, char **argv, struct mr_cli_parse *parse, struct m
 	bool dashes = false;
 	int r;
 
-	r = collect(argc, argv, parse->met, &parse->n_met, &dashes, err);
+	r = collect(argc, argv, parse, &dashes, err);
 	if (r < 0)
 		return r;
 	r = apply_stages(parse, err);
@@ -316,7 +232,6 @@ int mr_cli_parse(int argc, char **argv, struct mr_cli *ret, struct mr_error *err
 	int r;
 
 	mr_spec_init(&parse.cli.spec);
-	parse.met = mr_str_alloc(count_letters(argc, argv) * sizeof(*parse.met));
 	r = parse_all(argc, argv, &parse, err);
 	mr_freep(&parse.met);
 	if (r < 0) {
@@ -332,33 +247,17 @@ void mr_cli_deinit(struct mr_cli *cli)
 	mr_spec_deinit(&cli->spec);
 	mr_strv_clear(&cli->warnings);
 	mr_freep(&cli->json_target);
+	mr_freep(&cli->store);
 	*cli = (struct mr_cli){ 0 };
 }
 
 void mr_cli_help(struct mr_str *text)
 {
-	const struct mr_cli_row *rows = mr_options_rows();
-
 	mr_str_add(text, "Usage: menace-run [OPTIONS] [--] PROGRAM [ARG...]\n"
 			 "       menace-run [OPTIONS] FILE [ARG...]\n"
 			 "       menace-run [OPTIONS] --lang NAME -c CODE [ARG...]\n"
 			 "       menace-run --spec FILE.json\n"
 			 "       menace-run --batch [-j N]\n"
 			 "Run untrusted code in a sandbox.  See menace-run(1).\n");
-	for (size_t i = 0; i < MR_OPTIONS_COUNT; i++) {
-		const struct mr_cli_option *option = &rows[i].option;
-		char left[48];
-
-		if (!option->name) {
-			mr_str_printf(text, "\n%s:\n", option->group);
-			continue;
-		}
-		snprintf(left, sizeof(left), "%s%c%s --%s%s%s", option->short_name ? "-" : " ",
-			 option->short_name ? option->short_name : ' ',
-			 option->short_name ? "," : " ", option->name, option->arg ? " " : "",
-			 option->arg ? option->arg : "");
-		mr_str_printf(text, "  %-30s %s%s\n", left,
-			      strlen(left) > 30 ? "\n                                 " : "",
-			      option->help);
-	}
+	mr_optable_help(option_table(), text);
 }

@@ -15,6 +15,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/spec/spec.h"
+#include "tools/optable.h"
 
 struct mr_error;
 struct mr_str;
@@ -22,6 +23,7 @@ struct mr_str;
 struct mr_cli {
 	struct mr_spec spec;
 	char *json_target; /* --json: "-", "FD:N" or a file; NULL: no result asked */
+	char *store; /* --store: a path or "none"; NULL: where it is by default */
 	bool summary; /* --summary */
 	bool dry_run; /* --dry-run */
 	bool batch; /* --batch: spec is what every line starts from */
@@ -44,14 +46,5 @@ void mr_cli_deinit(struct mr_cli *cli);
 #define MR_CLI_HELP_SIZE 8192
 void mr_cli_help(struct mr_str *text);
 
-/* One option, or (name NULL) the title of a group. */
-struct mr_cli_option {
-	const char *group;
-	const char *name;
-	int short_name; /* 0: none */
-	const char *arg; /* NULL: takes no argument */
-	const char *help;
-	int field; /* enum mr_field_id that it sets, or -1 */
-};
 /* The i-th row of options.def; NULL after the last. */
 const struct mr_cli_option *mr_cli_option(size_t i);

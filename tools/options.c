@@ -144,6 +144,16 @@ static int take_json(struct mr_cli_parse *parse, const char *arg, struct mr_erro
 	return 0;
 }
 
+/* A matter of the caller's like --json, not of the request: a spec cannot say where to write. */
+static int take_store(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	if (arg[0] == '\0' || mr_str_ends_with(arg, "/"))
+		return refuse_value(err, arg, "the path of a file, or none");
+	mr_freep(&parse->cli.store);
+	parse->cli.store = mr_str_dup(arg);
+	return 0;
+}
+
 static int take_jobs(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
 {
 	uint64_t jobs = 0;

@@ -28,6 +28,7 @@
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "tools/session.h"
+#include "tools/to_store.h"
 
 struct single {
 	struct mr_run *run;
@@ -208,7 +209,7 @@ static int write_result(struct single *s, const char *target, const json_t *resu
 	return r;
 }
 
-static int report(struct single *s, const struct mr_cli *cli)
+static int report(struct single *s, const struct mr_cli *cli, struct mr_to_store *store)
 {
 	const struct mr_error *failed = mr_run_error(s->run);
 	int status = mr_run_exit_status(s->run);
@@ -216,15 +217,18 @@ static int report(struct single *s, const struct mr_cli *cli)
 
 	if (failed)
 		mr_log_error("%s", failed->msg);
-	if (s->json_fd < 0 && !cli->summary && (status == 0 || !mr_log_wants(MR_LOG_NOTICE)))
+	if (s->json_fd < 0 && !cli->summary && store->off &&
+	    (status == 0 || !mr_log_wants(MR_LOG_NOTICE)))
 		return status; /* nobody wants the document: do not make it */
 	result = mr_run_result(s->run);
+	mr_to_store_queue(store, &cli->spec, result, -1);
 	if (!failed && mr_log_wants(MR_LOG_NOTICE) && !cli->summary)
 		mr_report_notice(result);
 	if (cli->summary)
 		mr_report_summary(result);
 	if (s->json_fd >= 0 && write_result(s, cli->json_target, result) < 0 && status == 0)
 		status = 125;
+	mr_to_store_append(store);
 	return status;
 }
 
@@ -240,6 +244,7 @@ static int drive(struct single *s, struct mr_run_host *host, struct mr_error *er
 int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
 {
 	struct single s = { .signals.fd = -1 };
+	struct mr_to_store store;
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_run_opts opts = { .spec = &cli->spec,
 				    .stdin_fd = STDIN_FILENO,
@@ -257,13 +262,15 @@ int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
 	if (signals < 0 ||
 	    mr_loop_add(host->loop, &s.signals, signals, EPOLLIN, on_signal, &s, &err) < 0)
 		return mr_session_fail(&err);
+	mr_to_store_init(&store, cli->store);
 	if (cli->spec.sandbox_tty)
 		enter_raw(&s);
 	s.run = mr_run_start(host, &opts);
 	status = drive(&s, host, &err) < 0 ? mr_session_fail(&err) : 0;
 	leave_raw(&s);
 	if (mr_run_is_done(s.run))
-		status = report(&s, cli);
+		status = report(&s, cli, &store);
+	mr_to_store_deinit(&store);
 	mr_run_free(s.run);
 	mr_loop_remove(host->loop, &s.signals);
 	mr_close(signals);

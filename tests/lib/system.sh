@@ -22,6 +22,8 @@ export LC_ALL=C
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P) || exit 1
 . "$repo/tests/lib/host.sh"
 MENACE_RUN=${MENACE_RUN:-$repo/build/bin/menace-run}
+# The machine's own store is none of a test's business; those that want one say where.
+export MENACE_STORE=none
 # How much slower than plain hardware this run is: software emulation, sanitizers.
 MENACE_SLOWDOWN=${MENACE_SLOWDOWN:-1}
 

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Canonical JSON, RFC 8785
+ *
+ * Members are sorted by UTF-16 code units, which differs from the order of bytes
+ * only between U+E000..U+FFFF and what lies beyond the first plane.
+ */
+#include "runtime/store/canon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/base/str.h"
+
+#define EXACT_MAX (INT64_C(1) << 53)
+
+/* Shortest decimal digits that read back as value; the value is 0.DIGITS * 10^*ret_point. */
+static void shortest_digits(double value, char digits[24], int *ret_point)
+{
+	char text[40];
+
+	for (int precision = 0; precision < 17; precision++) {
+		snprintf(text, sizeof(text), "%.*e", precision, value);
+		if (strtod(text, NULL) >= value && strtod(text, NULL) <= value)
+			break;
+	}
+
+	const char *e = strchr(text, 'e');
+	size_t n = 0;
+
+	for (const char *p = text; p < e; p++)
+		if (*p >= '0' && *p <= '9')
+			digits[n++] = *p;
+	while (n > 1 && digits[n - 1] == '0')
+		n--;
+	digits[n] = '\0';
+	*ret_point = (int)strtol(e + 1, NULL, 10) + 1;
+}
+
+const char *mr_canon_number(double value, char *buf)
+{
+	char digits[24];
+	struct mr_str out;
+	int point = 0;
+	int n;
+
+	mr_str_init(&out, buf, MR_CANON_NUMBER_SIZE);
+	if (value < 0) {
+		mr_str_add(&out, "-");
+		value = -value;
+	}
+	if (!(value > 0)) { /* -0 is 0 */
+		mr_str_init(&out, buf, MR_CANON_NUMBER_SIZE);
+		mr_str_add(&out, "0");
+		return buf;
+	}
+	shortest_digits(value, digits, &point);
+	n = (int)strlen(digits);
+	if (n <= point && point <= 21)
+		mr_str_printf(&out, "%s%.*s", digits, point - n, "000000000000000000000");
+	else if (0 < point && point <= 21)
+		mr_str_printf(&out, "%.*s.%s", point, digits, digits + point);
+	else if (-6 < point && point <= 0)
+		mr_str_printf(&out, "0.%.*s%s", -point, "000000", digits);
+	else
+		mr_str_printf(&out, "%c%s%se%+d", digits[0], n > 1 ? "." : "", digits + 1,
+			      point - 1);
+	return buf;
+}
+
+static void put_string(FILE *out, const char *text, size_t size)
+{
+	static const char *const names[] = {
+		['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f", ['\r'] = "\\r"
+	};
+
+	putc_unlocked('"', out);
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else if (c < N_ELEMENTS(names) && names[c])
+			fputs(names[c], out);
+		else if (c < 0x20)
+			fprintf(out, "\\u%04x", c);
+		else
+			putc_unlocked(c, out);
+	}
+	putc_unlocked('"', out);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const unsigned char *x = *(const unsigned char *const *)a;
+	const unsigned char *y = *(const unsigned char *const *)b;
+
+	while (*x && *x == *y) {
+		x++;
+		y++;
+	}
+	if (*x >= 0xf0 && (*y == 0xee || *y == 0xef))
+		return -1;
+	if (*y >= 0xf0 && (*x == 0xee || *x == 0xef))
+		return 1;
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void put(FILE *out, const json_t *json);
+
+static void put_object(FILE *out, const json_t *json)
+{
+	size_t n = json_object_size(json);
+	mr_auto_free const char **keys = mr_str_alloc(n * sizeof(*keys));
+	const char *key;
+	json_t *value;
+	size_t i = 0;
+
+	json_object_foreach ((json_t *)(uintptr_t)json, key, value)
+		keys[i++] = key;
+	qsort(keys, n, sizeof(*keys), compare_keys);
+	putc_unlocked('{', out);
+	for (i = 0; i < n; i++) {
+		if (i > 0)
+			putc_unlocked(',', out);
+		put_string(out, keys[i], strlen(keys[i]));
+		putc_unlocked(':', out);
+		put(out, json_object_get(json, keys[i]));
+	}
+	putc_unlocked('}', out);
+}
+
+static void put_array(FILE *out, const json_t *json)
+{
+	putc_unlocked('[', out);
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		if (i > 0)
+			putc_unlocked(',', out);
+		put(out, json_array_get(json, i));
+	}
+	putc_unlocked(']', out);
+}
+
+static void put_integer(FILE *out, json_int_t value)
+{
+	bool exact = value <= EXACT_MAX && value >= -EXACT_MAX;
+
+	fprintf(out, exact ? "%lld" : "\"%lld\"", (long long)value);
+}
+
+static void put(FILE *out, const json_t *json)
+{
+	char number[MR_CANON_NUMBER_SIZE];
+
+	switch (json_typeof(json)) {
+	case JSON_OBJECT:
+		put_object(out, json);
+		return;
+	case JSON_ARRAY:
+		put_array(out, json);
+		return;
+	case JSON_STRING:
+		put_string(out, json_string_value(json), json_string_length(json));
+		return;
+	case JSON_INTEGER:
+		put_integer(out, json_integer_value(json));
+		return;
+	case JSON_REAL:
+		fputs(mr_canon_number(json_real_value(json), number), out);
+		return;
+	case JSON_TRUE:
+		fputs("true", out);
+		return;
+	case JSON_FALSE:
+		fputs("false", out);
+		return;
+	case JSON_NULL:
+		fputs("null", out);
+		return;
+	}
+}
+
+char *mr_canon_text(const struct json_t *json, size_t *ret_size)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, ret_size);
+
+	mr_assert(out);
+	put(out, json);
+	mr_assert(fclose(out) == 0 && text);
+	return text;
+}

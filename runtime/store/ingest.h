@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ingest: from the spool into the database
+ *
+ * A spool file goes only when everything in it is in the database and synced, or is
+ * kept in PATH.aside and counted.  Whatever ends it early, the next one goes on: a
+ * record that is there already is known by its hash.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct mr_error;
+struct mr_place;
+struct mr_store;
+
+struct mr_ingest_stats {
+	size_t records; /* taken in now */
+	size_t known; /* were there already */
+	size_t aside; /* pieces that are no record */
+	size_t busy; /* files left: another process writes or takes them in */
+};
+
+/* Take in all that waits at place into store (MR_STORE_WRITE). *stats (never NULL) is valid
+ * also after a failure. */
+int mr_ingest(const struct mr_place *place, struct mr_store *store, struct mr_ingest_stats *stats,
+	      struct mr_error *err);

@@ -1,0 +1,366 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Statements by name: "--@ NAME" begins one.
+--
+-- project.KIND.TABLE makes rows of TABLE from the body (:body) of a link of that kind;
+-- record.c runs all of a kind, in this order.  $.data is what the record said.
+
+--@ project.run.runs
+INSERT INTO runs (run_id, program, argv, argv_bytes, argv_truncated, lang, snippet_sha256, host,
+	kernel, uid, batch_index, stored_boot_ns, stored_real_us, version, reason, exit_status)
+SELECT :body ->> '$.run_id', :body ->> '$.data.program', :body -> '$.data.argv',
+	:body ->> '$.data.argv_bytes', :body ->> '$.data.argv_truncated', :body ->> '$.data.lang',
+	:body ->> '$.data.snippet_sha256', :body ->> '$.data.host', :body ->> '$.data.kernel',
+	:body ->> '$.data.uid', :body ->> '$.data.batch_index', :body ->> '$.data.stored_boot_ns',
+	:body ->> '$.data.stored_real_us', '', '', 0;
+
+--@ project.result.runs
+UPDATE runs SET
+	name = :body ->> '$.data.name', spec_sha256 = :body ->> '$.data.spec_sha256',
+	version = :body ->> '$.data.version', reason = :body ->> '$.data.reason',
+	started_us = CAST(strftime('%s', :body ->> '$.data.started_at') AS INTEGER) * 1000000
+		+ CAST(substr(:body ->> '$.data.started_at', 21, 6) AS INTEGER),
+	exit_status = :body ->> '$.data.exit.status', exit_code = :body ->> '$.data.exit.code',
+	term_signal = :body ->> '$.data.exit.signal', error_code = :body ->> '$.data.error.code',
+	error_message = :body ->> '$.data.error.message', oom_kills = :body ->> '$.data.oom.kills',
+	oom_level = :body ->> '$.data.oom.level', leftover_killed = :body ->> '$.data.leftover_killed',
+	verified = :body ->> '$.data.receipt.verified_before_start',
+	denials = :body ->> '$.data.denials.total', denials_dropped = :body ->> '$.data.denials.dropped',
+	cgroup_us = :body ->> '$.data.timings.cgroup_us', clone_us = :body ->> '$.data.timings.clone_us',
+	setup_us = :body ->> '$.data.timings.setup_us',
+	teardown_us = :body ->> '$.data.timings.teardown_us'
+WHERE run_id = :body ->> '$.run_id';
+
+--@ project.result.usage
+INSERT INTO usage (run_id, wall_us, cpu_us, cpu_user_us, cpu_system_us, cpu_source, cpu_rusage_us,
+	cpu_difference_us, throttled_us, memory_peak_bytes, memory_source,
+	memory_largest_process_bytes, memory_limit_hits, minor_faults, major_faults,
+	voluntary_switches, involuntary_switches, block_read_bytes, block_write_bytes,
+	block_read_ops, block_write_ops, disk_used_bytes, disk_used_inodes, pids_peak,
+	pids_limit_hits, psi_cpu_some_us, psi_memory_some_us, psi_memory_full_us, psi_io_some_us,
+	psi_io_full_us, stdout_bytes, stderr_bytes, stdout_head, stderr_head)
+SELECT :body ->> '$.run_id', u ->> 'wall_us', u ->> '$.cpu.usage_us', u ->> '$.cpu.user_us',
+	u ->> '$.cpu.system_us', u ->> '$.cpu.source', u ->> '$.cpu.rusage_us',
+	u ->> '$.cpu.difference_us', u ->> '$.cpu.throttled_us', u ->> '$.memory.peak_bytes',
+	u ->> '$.memory.source', u ->> '$.memory.largest_process_bytes',
+	u ->> '$.memory.limit_hits', u ->> '$.page_faults.minor', u ->> '$.page_faults.major',
+	u ->> '$.context_switches.voluntary', u ->> '$.context_switches.involuntary',
+	u ->> '$.io.block_read_bytes', u ->> '$.io.block_write_bytes', u ->> '$.io.block_read_ops',
+	u ->> '$.io.block_write_ops', u ->> '$.disk.used_bytes', u ->> '$.disk.used_inodes',
+	u ->> '$.pids.peak', u ->> '$.pids.limit_hits', u ->> '$.pressure.cpu_some_us',
+	u ->> '$.pressure.memory_some_us', u ->> '$.pressure.memory_full_us',
+	u ->> '$.pressure.io_some_us', u ->> '$.pressure.io_full_us',
+	:body ->> '$.data.stdout.bytes', :body ->> '$.data.stderr.bytes',
+	:body ->> '$.data.stdout.head', :body ->> '$.data.stderr.head'
+FROM (SELECT :body -> '$.data.usage' AS u);
+
+--@ project.result.limits
+INSERT INTO limits (run_id, name, asked, kernel, kernel_file)
+SELECT :body ->> '$.run_id', key, nullif(value, 'unlimited'),
+	:body ->> ('$.data.receipt.cgroup.limits.' || key || '.value'),
+	:body ->> ('$.data.receipt.cgroup.limits.' || key || '.file')
+FROM json_each(:body, '$.data.limits');
+
+--@ project.result.limits_hit
+INSERT OR IGNORE INTO limits_hit (run_id, name)
+SELECT :body ->> '$.run_id', value FROM json_each(:body, '$.data.limits_hit');
+
+--@ project.result.steps
+INSERT INTO steps (run_id, n, name, took_ns)
+SELECT :body ->> '$.run_id', key, value ->> 'name', value ->> 'took_ns'
+FROM json_each(:body, '$.data.timings.steps');
+
+--@ project.result.receipts
+INSERT INTO receipts (run_id, layer, state, proof)
+SELECT :body ->> '$.run_id', key, value ->> 'state', value
+FROM json_each(:body, '$.data.receipt') WHERE type = 'object' AND value ->> 'state' IS NOT NULL;
+
+--@ project.result.degraded
+INSERT INTO degraded (run_id, n, item, why)
+SELECT :body ->> '$.run_id', key, value ->> 'item', value ->> 'why'
+FROM json_each(:body, '$.data.receipt.degraded');
+
+--@ project.result.denials
+INSERT INTO denials (run_id, n, layer, what, object, errno, errno_name, pid, comm, rule, reason,
+	allow, count, first_ns)
+SELECT :body ->> '$.run_id', key, value ->> 'layer', value ->> 'what', value ->> 'object',
+	value ->> '$.errno.number', value ->> '$.errno.name', value ->> 'pid', value ->> 'comm',
+	value ->> 'rule', value ->> 'reason', value ->> 'allow', value ->> 'count',
+	value ->> 'first_ns'
+FROM json_each(:body, '$.data.denials.rows');
+
+--@ project.result.changes
+INSERT INTO changes (run_id, n, kind, path, type, size_bytes, sha256)
+SELECT :body ->> '$.run_id', key, value ->> 'kind', value ->> 'path', value ->> 'type',
+	value ->> 'size', value ->> 'sha256'
+FROM json_each(:body, '$.data.workspace.changes.entries');
+
+--@ project.telemetry.runs
+UPDATE runs SET complete = :body ->> '$.data.complete' WHERE run_id = :body ->> '$.run_id';
+
+--@ project.telemetry.usage
+UPDATE usage SET cpu_bpf_us = :body ->> '$.data.usage.cpu_us',
+	vfs_read_bytes = :body ->> '$.data.usage.vfs_read_bytes',
+	vfs_write_bytes = :body ->> '$.data.usage.vfs_write_bytes',
+	own_cpu_ns = :body ->> '$.data.usage.own_cpu_ns'
+WHERE run_id = :body ->> '$.run_id';
+
+--@ project.telemetry.processes
+INSERT INTO processes (run_id, tgid, start_boot_ns, parent_tgid, parent_start_boot_ns, comm, exe,
+	argv, argv_bytes, argv_truncated, cwd, fileless, uid, execs, threads, exit_boot_ns,
+	exit_code, exit_signal, core_dumped, cpu_user_us, cpu_system_us, rss_peak_bytes,
+	minor_faults, major_faults, voluntary_switches, involuntary_switches, read_bytes,
+	write_bytes)
+SELECT :body ->> '$.run_id', value ->> 'tgid', value ->> 'start_boot_ns', value ->> 'parent_tgid',
+	value ->> 'parent_start_boot_ns', value ->> 'comm', value ->> 'exe', value -> 'argv',
+	value ->> 'argv_bytes', value ->> 'argv_truncated', value ->> 'cwd', value ->> 'fileless',
+	value ->> 'uid', value ->> 'execs', value ->> 'threads', value ->> 'exit_boot_ns',
+	value ->> 'exit_code', value ->> 'exit_signal', value ->> 'core_dumped',
+	value ->> 'cpu_user_us', value ->> 'cpu_system_us', value ->> 'rss_peak_bytes',
+	value ->> 'minor_faults', value ->> 'major_faults', value ->> 'voluntary_switches',
+	value ->> 'involuntary_switches', value ->> 'read_bytes', value ->> 'write_bytes'
+FROM json_each(:body, '$.data.processes');
+
+--@ project.telemetry.events
+INSERT INTO events (run_id, n, boot_ns, type, tgid, start_boot_ns, tid, comm, object, result, detail)
+SELECT :body ->> '$.run_id', key, value ->> 'boot_ns', value ->> 'type', value ->> 'tgid',
+	value ->> 'start_boot_ns', value ->> 'tid', value ->> 'comm', value ->> 'object',
+	value ->> 'result', value -> 'detail'
+FROM json_each(:body, '$.data.events');
+
+--@ project.telemetry.counters
+INSERT INTO counters (run_id, name, value)
+SELECT :body ->> '$.run_id', key, value FROM json_each(:body, '$.data.counters');
+
+--@ project.telemetry.histograms
+INSERT INTO histograms (run_id, name, unit, bucket, count)
+SELECT :body ->> '$.run_id', h.value ->> 'name', h.value ->> 'unit', b.value ->> 'bucket',
+	b.value ->> 'count'
+FROM json_each(:body, '$.data.histograms') AS h, json_each(h.value, '$.buckets') AS b;
+
+--@ project.telemetry.syscalls
+INSERT INTO syscalls (run_id, name, errno, count, total_ns)
+SELECT :body ->> '$.run_id', value ->> 'name', value ->> 'errno', value ->> 'count',
+	value ->> 'total_ns'
+FROM json_each(:body, '$.data.syscalls');
+
+--@ project.telemetry.connections
+INSERT INTO connections (run_id, n, boot_ns, tgid, start_boot_ns, family, protocol, direction,
+	local, local_port, remote, remote_port, verdict, errno, tx_bytes, rx_bytes, tx_packets,
+	rx_packets, retransmits, rtt_us)
+SELECT :body ->> '$.run_id', key, value ->> 'boot_ns', value ->> 'tgid', value ->> 'start_boot_ns',
+	value ->> 'family', value ->> 'protocol', value ->> 'direction', value ->> 'local',
+	value ->> 'local_port', value ->> 'remote', value ->> 'remote_port', value ->> 'verdict',
+	value ->> 'errno', value ->> 'tx_bytes', value ->> 'rx_bytes', value ->> 'tx_packets',
+	value ->> 'rx_packets', value ->> 'retransmits', value ->> 'rtt_us'
+FROM json_each(:body, '$.data.connections');
+
+--@ project.telemetry.dns
+INSERT INTO dns (run_id, n, boot_ns, tgid, name, type, transport)
+SELECT :body ->> '$.run_id', key, value ->> 'boot_ns', value ->> 'tgid', value ->> 'name',
+	value ->> 'type', value ->> 'transport'
+FROM json_each(:body, '$.data.dns');
+
+--@ project.telemetry.probes
+INSERT INTO probes (run_id, name, state, errno, consequence)
+SELECT :body ->> '$.run_id', value ->> 'name', value ->> 'state', value ->> 'errno',
+	value ->> 'consequence'
+FROM json_each(:body, '$.data.probes');
+
+--@ project.telemetry.losses
+INSERT INTO losses (run_id, type, reason, count)
+SELECT :body ->> '$.run_id', value ->> 'type', value ->> 'reason', value ->> 'count'
+FROM json_each(:body, '$.data.losses');
+
+--@ link.insert
+INSERT INTO links (run_id, n, kind, body, hash) VALUES (:run_id, :n, :kind, :body, :hash);
+
+--@ link.list
+SELECT n, kind, body, hash FROM links WHERE run_id = :run_id ORDER BY n;
+
+--@ link.head
+SELECT hash FROM links WHERE run_id = :run_id ORDER BY n DESC LIMIT 1;
+
+--@ chain.head
+SELECT seq, hash FROM (SELECT seq, hash FROM chain UNION ALL SELECT last_seq, head FROM segments)
+ORDER BY seq DESC LIMIT 1;
+
+--@ chain.insert
+INSERT INTO chain (seq, kind, subject, body, hash) VALUES (:seq, :kind, :subject, :body, :hash);
+
+--@ chain.list
+SELECT seq, kind, subject, body, hash FROM chain ORDER BY seq;
+
+--@ chain.at
+SELECT hash FROM (SELECT seq, hash FROM chain UNION ALL SELECT last_seq, head FROM segments)
+WHERE seq = :seq;
+
+--@ chain.run
+SELECT body ->> '$.data.head' AS head FROM chain WHERE subject = :run_id AND kind = 'run';
+
+--@ segment.list
+SELECT first_seq, last_seq, head, document FROM segments ORDER BY first_seq;
+
+--@ segment.insert
+INSERT INTO segments (first_seq, last_seq, head, document)
+VALUES (:first_seq, :last_seq, :head, :document);
+
+--@ seal.range
+WITH stop(seq) AS (
+	SELECT min(seq) FROM chain WHERE seq = (SELECT max(seq) FROM chain) OR kind = 'loss'
+		OR (kind = 'run' AND subject NOT IN (SELECT run_id FROM purged))
+		OR (kind = 'hold' AND subject IN (SELECT run_id FROM holds))),
+range(first_seq, last_seq) AS (
+	SELECT min(seq), max(seq) FROM chain WHERE seq < (SELECT seq FROM stop))
+SELECT first_seq, last_seq, (SELECT hash FROM chain WHERE seq = last_seq) AS head
+FROM range WHERE last_seq IS NOT NULL;
+
+--@ seal.delete
+DELETE FROM chain WHERE seq <= :last_seq;
+
+--@ info.get
+SELECT value FROM store_info WHERE name = :name;
+
+--@ info.set
+INSERT INTO store_info (name, value) VALUES (:name, :value);
+
+--@ loss.insert
+INSERT INTO store_losses (seq, source, reason, bytes) VALUES (:seq, :source, :reason, :bytes);
+
+--@ loss.list
+SELECT seq FROM store_losses ORDER BY seq;
+
+--@ loss.find
+SELECT seq FROM store_losses WHERE source = :source;
+
+--@ loss.total
+SELECT count(*) AS pieces, coalesce(sum(bytes), 0) AS bytes FROM store_losses;
+
+--@ hold.set
+INSERT OR REPLACE INTO holds (run_id, seq, reason) VALUES (:run_id, :seq, :reason);
+
+--@ hold.release
+DELETE FROM holds WHERE run_id = :run_id;
+
+--@ hold.list
+SELECT run_id, seq, reason FROM holds ORDER BY run_id;
+
+--@ hold.get
+SELECT reason FROM holds WHERE run_id = :run_id;
+
+--@ purge.candidates
+SELECT run_id FROM runs
+WHERE (:before_us IS NULL OR coalesce(started_us, stored_real_us) < :before_us)
+	AND (:run_id IS NULL OR run_id = :run_id)
+	AND run_id NOT IN (SELECT run_id FROM holds)
+ORDER BY run_id;
+
+--@ purge.mark
+INSERT INTO purged (run_id, seq) VALUES (:run_id, :seq);
+
+--@ purge.list
+SELECT run_id, seq FROM purged ORDER BY run_id;
+
+--@ purge.get
+SELECT seq FROM purged WHERE run_id = :run_id;
+
+--@ purge.links
+DELETE FROM links WHERE run_id IN (SELECT run_id FROM purged);
+
+--@ checkpoint.insert
+INSERT INTO checkpoints (seq, time_us, public_key, document)
+VALUES (:seq, :time_us, :public_key, :document);
+
+--@ run.find
+SELECT run_id FROM runs WHERE run_id >= :prefix AND run_id < :prefix || '~' ORDER BY run_id LIMIT 3;
+
+--@ run.get
+SELECT runs.*, usage.*, holds.reason AS held_for
+FROM runs LEFT JOIN usage USING (run_id) LEFT JOIN holds USING (run_id)
+WHERE runs.run_id = :run_id;
+
+--@ run.limits
+SELECT name, asked, kernel, kernel_file FROM limits WHERE run_id = :run_id ORDER BY name;
+
+--@ run.limits_hit
+SELECT name FROM limits_hit WHERE run_id = :run_id ORDER BY name;
+
+--@ run.steps
+SELECT name, took_ns FROM steps WHERE run_id = :run_id ORDER BY n;
+
+--@ run.receipts
+SELECT layer, state, proof FROM receipts WHERE run_id = :run_id ORDER BY layer;
+
+--@ run.degraded
+SELECT item, why FROM degraded WHERE run_id = :run_id ORDER BY n;
+
+--@ run.denials
+SELECT layer, what, object, errno, errno_name, pid, comm, rule, reason, allow, count, first_ns
+FROM denials WHERE run_id = :run_id ORDER BY n;
+
+--@ run.changes
+SELECT kind, path, type, size_bytes, sha256 FROM changes WHERE run_id = :run_id ORDER BY path;
+
+--@ run.processes
+SELECT * FROM processes WHERE run_id = :run_id ORDER BY start_boot_ns, tgid;
+
+--@ run.connections
+SELECT * FROM connections WHERE run_id = :run_id ORDER BY n;
+
+--@ run.losses
+SELECT type, reason, count FROM losses WHERE run_id = :run_id ORDER BY type, reason;
+
+--@ run.probes
+SELECT name, state, errno, consequence FROM probes WHERE run_id = :run_id ORDER BY name;
+
+--@ run.list
+SELECT run_id, name, program, started_us, runs.reason, exit_status, exit_code, term_signal, denials,
+	wall_us, cpu_us, memory_peak_bytes, holds.run_id IS NOT NULL AS held
+FROM runs LEFT JOIN usage USING (run_id) LEFT JOIN holds USING (run_id)
+WHERE (:reason IS NULL OR runs.reason = :reason)
+	AND (:since_us IS NULL OR started_us >= :since_us)
+	AND (:until_us IS NULL OR started_us < :until_us)
+	AND (:program IS NULL OR program GLOB :program OR name GLOB :program)
+ORDER BY CASE :sort WHEN 'cpu' THEN -cpu_us WHEN 'memory' THEN -memory_peak_bytes
+	WHEN 'wall' THEN -wall_us WHEN 'denials' THEN -denials WHEN 'oldest' THEN started_us
+	ELSE -started_us END NULLS LAST, run_id
+LIMIT coalesce(:limit, -1);
+
+--@ verify.tables
+SELECT m.name FROM sqlite_schema AS m
+WHERE m.type = 'table' AND m.name NOT IN ('links', 'holds', 'purged')
+	AND EXISTS (SELECT 1 FROM pragma_table_info(m.name) AS c WHERE c.name = 'run_id')
+ORDER BY m.name;
+
+--@ verify.strangers
+SELECT run_id FROM runs WHERE run_id NOT IN (SELECT subject FROM chain WHERE kind = 'run')
+UNION SELECT run_id FROM links WHERE run_id NOT IN (SELECT subject FROM chain WHERE kind = 'run')
+ORDER BY run_id LIMIT 1;
+
+--@ adhoc.modules
+SELECT name FROM pragma_module_list;
+
+--@ adhoc.tables
+SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'
+UNION SELECT 'sqlite_schema' UNION SELECT 'sqlite_master';
+
+--@ diff.items
+SELECT 'denial' AS kind, layer || ' ' || what || ' ' || coalesce(object, '') AS item
+FROM denials WHERE run_id = :run_id
+UNION SELECT 'change', kind || ' ' || path FROM changes WHERE run_id = :run_id
+UNION SELECT 'program', coalesce(exe, comm) FROM processes
+WHERE run_id = :run_id AND coalesce(exe, comm) IS NOT NULL
+UNION SELECT 'host', coalesce(protocol, '?') || ' ' || remote || ' ' || coalesce(remote_port, '')
+FROM connections WHERE run_id = :run_id AND remote IS NOT NULL
+UNION SELECT 'name', name FROM dns WHERE run_id = :run_id
+UNION SELECT 'syscall', name FROM syscalls WHERE run_id = :run_id
+UNION SELECT 'limit', name FROM limits_hit WHERE run_id = :run_id
+ORDER BY kind, item;
+
+--@ export.runs
+SELECT chain.seq, chain.hash, runs.run_id FROM runs
+	JOIN chain ON chain.subject = runs.run_id AND chain.kind = 'run'
+WHERE (:run_id IS NULL OR runs.run_id = :run_id)
+	AND (:since_us IS NULL OR started_us >= :since_us)
+	AND (:until_us IS NULL OR started_us < :until_us)
+ORDER BY chain.seq;

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Commands of menace: what its subcommands share
+ *
+ * A subcommand is one file cmd_NAME.c that defines one struct mr_cmd; commands.def
+ * lists them.  Its options are a table of rows that say where in a struct of the
+ * command's own each value goes; that struct begins with struct mr_cmd_common, and
+ * the table with MR_CMD_COMMON_ROWS.
+ *
+ * Exit status: 0; 1 the answer is no (nothing found, verification failed); 2 wrong
+ * use; 3 diff: behaviour grew; 125 the store could not be used.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/store/store.h"
+#include "tools/optable.h"
+
+struct json_t;
+struct mr_error;
+
+enum mr_cmd_kind {
+	MR_CMD_FLAG, /* bool */
+	MR_CMD_TEXT, /* const char *, borrows argv */
+	MR_CMD_COUNT, /* int64_t */
+	MR_CMD_TIMESPAN, /* int64_t, milliseconds; a bare number is seconds */
+	MR_CMD_INSTANT, /* int64_t, microseconds since 1970: a date, or a span ago ("2h", "7d") */
+};
+
+struct mr_cmd_row {
+	struct mr_cli_option option;
+	enum mr_cmd_kind kind;
+	size_t offset; /* into the command's struct */
+};
+
+struct mr_cmd_common {
+	const char *store; /* --store */
+	bool json; /* --json */
+	bool help; /* --help */
+};
+
+#define MR_CMD_ROW(name_, short_, arg_, kind_, type_, member_, help_)                       \
+	{                                                                                   \
+		.option = { NULL, name_, short_, arg_, help_, -1 }, .kind = MR_CMD_##kind_, \
+		.offset = offsetof(struct type_, member_)                                   \
+	}
+#define MR_CMD_COMMON_ROWS(type_)                                                      \
+	MR_CMD_ROW("store", 0, "PATH", TEXT, type_, common.store,                      \
+		   "the store; by default the one that menace-run keeps its runs in"), \
+		MR_CMD_ROW("json", 0, NULL, FLAG, type_, common.json,                  \
+			   "print JSON, one document or one a line"),                  \
+		MR_CMD_ROW("help", 'h', NULL, FLAG, type_, common.help, "print this help")
+
+struct mr_cmd {
+	const char *name;
+	const char *synopsis; /* what follows the name */
+	const char *summary; /* one line */
+	struct mr_optable options; /* of struct mr_cmd_row */
+	size_t size; /* of the command's struct */
+	size_t min_words, max_words; /* words after the options */
+	/* values: the command's struct; words: NULL-terminated. Exit status, or negative with *err. */
+	int (*run)(void *values, char **words, struct mr_error *err);
+};
+
+/* The i-th command; NULL after the last. */
+const struct mr_cmd *mr_cmd_get(size_t i);
+
+/* Open the store of --store (or the default) and take in what waits in its spool; what keeps that
+ * from happening is warned of and does not matter to MR_STORE_READ. 0 or negative. */
+int mr_cmd_open(const struct mr_cmd_common *common, enum mr_store_mode mode, struct mr_store **ret,
+		struct mr_error *err);
+/* The run whose id begins with prefix: its full id, malloc'd. MR_E_USAGE: none, or several. */
+int mr_cmd_find_run(struct mr_store *store, const char *prefix, char **ret, struct mr_error *err);
+/* A document on standard output: for machines, or one line. */
+void mr_cmd_print_json(const struct json_t *json);
+void mr_cmd_print_line(const struct json_t *json);

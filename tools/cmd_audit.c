@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * menace audit: what proves that the store was not changed
+ *
+ *   head         the last row of the chain
+ *   checkpoint   the same, signed, to be kept elsewhere
+ *   verify       everything, against a checkpoint if there is one
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/io.h"
+#include "runtime/base/json.h"
+#include "runtime/base/str.h"
+#include "runtime/store/chain.h"
+#include "runtime/store/checkpoint.h"
+#include "runtime/store/query.h"
+#include "runtime/store/sign.h"
+#include "runtime/store/verify.h"
+#include "tools/cmd.h"
+#include "tools/term.h"
+
+#define CHECKPOINT_MAX 65536
+#define STATUS_BAD 1
+
+struct audit {
+	struct mr_cmd_common common;
+	const char *key, *output, *checkpoint, *public_key;
+	bool new_key;
+};
+
+static const struct mr_cmd_row rows[] = {
+	MR_CMD_ROW("key", 'k', "FILE", TEXT, audit, key, "checkpoint: sign with this key"),
+	MR_CMD_ROW("new-key", 0, NULL, FLAG, audit, new_key, "checkpoint: make the key first"),
+	MR_CMD_ROW("output", 'o', "FILE", TEXT, audit, output,
+		   "checkpoint: write it to a new file instead of standard output"),
+	MR_CMD_ROW("checkpoint", 'c', "FILE", TEXT, audit, checkpoint,
+		   "verify: what was kept elsewhere; needs --public-key"),
+	MR_CMD_ROW("public-key", 'p', "HEX", TEXT, audit, public_key,
+		   "verify: the key whose signatures count"),
+	MR_CMD_COMMON_ROWS(audit),
+};
+
+static int show_head(struct audit *audit, struct mr_error *err)
+{
+	mr_auto_store struct mr_store *store = NULL;
+	mr_auto_json json_t *id = NULL;
+	char hash[MR_HASH_HEX_SIZE];
+	int64_t seq = 0;
+	int r = mr_cmd_open(&audit->common, MR_STORE_READ, &store, err);
+
+	if (r == 0)
+		r = mr_chain_head(store, &seq, hash, err);
+	if (r == 0)
+		r = mr_query_one(store, "info.get", json_pack("{s:s}", "name", "id"), &id, err);
+	if (r < 0)
+		return r;
+	if (audit->common.json)
+		printf("{\"store\": \"%s\", \"seq\": %lld, \"head\": \"%s\"}\n",
+		       json_string_value(json_object_get(id, "value")), (long long)seq, hash);
+	else
+		printf("store %s\nseq   %lld\nhead  %s\n",
+		       json_string_value(json_object_get(id, "value")), (long long)seq, hash);
+	return 0;
+}
+
+static int write_checkpoint(const char *path, const json_t *checkpoint, struct mr_error *err)
+{
+	mr_auto_free char *text = json_dumps(checkpoint, JSON_COMPACT | JSON_ENSURE_ASCII);
+	mr_auto_close int fd = -1;
+	int r;
+
+	if (!path) {
+		mr_cmd_print_line(checkpoint);
+		return 0;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return mr_err(err, MR_E_SYS, errno, "--output %s: %m", path);
+	r = mr_write_full(fd, text, strlen(text));
+	if (r == 0)
+		r = mr_write_full(fd, "\n", 1);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	return r == 0 ? 0 : mr_err(err, MR_E_SYS, -r, "write %s: %m", path);
+}
+
+static int sign_and_keep(struct mr_store *store, const struct audit *audit,
+			 const struct mr_sign_key *key, struct mr_error *err)
+{
+	mr_auto_json json_t *checkpoint = NULL;
+	int r = mr_store_begin(store, err);
+
+	if (r < 0)
+		return r;
+	r = mr_checkpoint_make(store, key, &checkpoint, err);
+	if (r == 0)
+		r = mr_checkpoint_keep(store, checkpoint, err);
+	if (r < 0)
+		return r;
+	r = mr_store_commit(store, err);
+	return r < 0 ? r : write_checkpoint(audit->output, checkpoint, err);
+}
+
+static int make_checkpoint(struct audit *audit, struct mr_error *err)
+{
+	mr_auto_store struct mr_store *store = NULL;
+	struct mr_sign_key key;
+	int r;
+
+	if (!audit->key)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "audit checkpoint needs --key FILE; --new-key makes one");
+	r = mr_cmd_open(&audit->common, MR_STORE_WRITE, &store, err);
+	if (r < 0)
+		return r;
+	r = audit->new_key ? mr_sign_key_make(audit->key, &key, err)
+			   : mr_sign_key_read(audit->key, &key, err);
+	if (r == 0 && audit->new_key)
+		fprintf(stderr, "public key %s\n", key.public_hex);
+	if (r == 0)
+		r = sign_and_keep(store, audit, &key, err);
+	mr_sign_key_forget(&key);
+	return r;
+}
+
+static int read_checkpoint(const struct audit *audit, json_t **ret, struct mr_error *err)
+{
+	mr_auto_free char *text = NULL;
+	size_t size = 0;
+	int r;
+
+	if (!audit->checkpoint)
+		return 0;
+	if (!audit->public_key)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "--checkpoint needs --public-key: whoever wrote the file could have "
+			      "signed it with a key of his own");
+	r = mr_read_whole_file(audit->checkpoint, CHECKPOINT_MAX, &text, &size, err);
+	return r < 0 ? r : mr_json_parse(text, size, audit->checkpoint, ret, err);
+}
+
+static void show_progress(int64_t seq, void *owner)
+{
+	(void)owner;
+	if (seq % 500 == 0)
+		fprintf(stderr, "\r%lld rows", (long long)seq);
+}
+
+static void print_report(const struct audit *audit, const struct mr_verify_report *report)
+{
+	mr_auto_json json_t *document =
+		json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?}", "good",
+			  report->what[0] == '\0', "rows", (json_int_t)report->rows, "sealed",
+			  (json_int_t)report->sealed, "runs", (json_int_t)report->runs, "purged",
+			  (json_int_t)report->purged, "losses", (json_int_t)report->losses,
+			  "proven_seq", (json_int_t)report->proven_seq, "bad_seq",
+			  report->bad_seq ? json_integer(report->bad_seq) : json_null(), "what",
+			  report->what[0] ? report->what : NULL);
+
+	if (audit->common.json) {
+		mr_cmd_print_json(document);
+		return;
+	}
+	printf("%lld rows of the chain and %lld runs are as they were written",
+	       (long long)report->rows, (long long)report->runs);
+	if (report->sealed || report->purged)
+		printf("; %lld rows are sealed, %lld runs purged", (long long)report->sealed,
+		       (long long)report->purged);
+	if (report->losses)
+		printf("; %lld losses are on record", (long long)report->losses);
+	putchar('\n');
+	if (report->what[0]) {
+		printf("BAD");
+		if (report->bad_seq)
+			printf(" at row %lld", (long long)report->bad_seq);
+		printf(": ");
+		mr_term_put(MR_TERM_RED, report->what);
+		putchar('\n');
+	} else if (report->proven_seq) {
+		printf("proven up to row %lld by the checkpoint\n", (long long)report->proven_seq);
+	} else {
+		printf("tail not provable: no external checkpoint\n");
+	}
+}
+
+static int verify(struct audit *audit, struct mr_error *err)
+{
+	mr_auto_store struct mr_store *store = NULL;
+	mr_auto_json json_t *checkpoint = NULL;
+	struct mr_verify_opts opts = { .public_key = audit->public_key };
+	struct mr_verify_report report;
+	bool watched = isatty(STDERR_FILENO) && !audit->common.json;
+	int r = read_checkpoint(audit, &checkpoint, err);
+
+	if (r == 0)
+		r = mr_cmd_open(&audit->common, MR_STORE_READ, &store, err);
+	if (r < 0)
+		return r;
+	opts.checkpoint = checkpoint;
+	opts.progress = watched ? show_progress : NULL;
+	r = mr_verify(store, &opts, &report, err);
+	if (watched)
+		fprintf(stderr, "\r\033[K");
+	if (r < 0)
+		return r;
+	print_report(audit, &report);
+	return r > 0 ? STATUS_BAD : 0;
+}
+
+static const struct act {
+	const char *name;
+	int (*run)(struct audit *audit, struct mr_error *err);
+} acts[] = {
+	{ "verify", verify },
+	{ "checkpoint", make_checkpoint },
+	{ "head", show_head },
+};
+
+static int run(void *values, char **words, struct mr_error *err)
+{
+	struct mr_str_nearest nearest;
+	char quoted[MR_STR_QUOTE_SIZE];
+
+	mr_str_nearest_init(&nearest, words[0]);
+	for (size_t i = 0; i < N_ELEMENTS(acts); i++) {
+		if (strcmp(acts[i].name, words[0]) == 0)
+			return acts[i].run(values, err);
+		mr_str_nearest_offer(&nearest, acts[i].name);
+	}
+	mr_str_quote(quoted, sizeof(quoted), words[0]);
+	if (nearest.best)
+		return mr_err(err, MR_E_USAGE, EINVAL, "audit %s: unknown; did you mean %s?",
+			      quoted, nearest.best);
+	return mr_err(err, MR_E_USAGE, EINVAL,
+		      "audit %s: unknown; known are verify, checkpoint and head", quoted);
+}
+
+const struct mr_cmd mr_cmd_audit = {
+	.name = "audit",
+	.synopsis = "verify|checkpoint|head",
+	.summary = "Verify the store, sign a checkpoint of it, tell its head",
+	.options = MR_OPTABLE(rows),
+	.size = sizeof(struct audit),
+	.min_words = 1,
+	.max_words = 1,
+	.run = run,
+};

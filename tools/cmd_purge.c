@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * menace purge: delete old runs, and keep account of it
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/store/retain.h"
+#include "runtime/store/sign.h"
+#include "tools/cmd.h"
+
+struct purge {
+	struct mr_cmd_common common;
+	const char *run, *reason, *key;
+	int64_t before_us;
+	bool all, dry_run;
+};
+
+static const struct mr_cmd_row rows[] = {
+	MR_CMD_ROW("before", 0, "TIME", INSTANT, purge, before_us,
+		   "runs that began before: a date, or a time ago as 90d"),
+	MR_CMD_ROW("run", 0, "RUN", TEXT, purge, run, "this run"),
+	MR_CMD_ROW("all", 0, NULL, FLAG, purge, all, "every run"),
+	MR_CMD_ROW("reason", 'r', "TEXT", TEXT, purge, reason, "why; goes into the account"),
+	MR_CMD_ROW("key", 'k', "FILE", TEXT, purge, key,
+		   "seal the beginning of the chain that tells only of purged runs with this key"),
+	MR_CMD_ROW("dry-run", 'n', NULL, FLAG, purge, dry_run, "only tell what would go"),
+	MR_CMD_COMMON_ROWS(purge),
+};
+
+static void tell(const struct purge *purge, int64_t runs, int64_t sealed)
+{
+	if (purge->common.json)
+		printf("{\"dry_run\": %s, \"runs\": %lld, \"sealed\": %lld}\n",
+		       purge->dry_run ? "true" : "false", (long long)runs, (long long)sealed);
+	else
+		printf("%lld runs %s, %lld rows of the chain sealed\n", (long long)runs,
+		       purge->dry_run ? "would go" : "deleted", (long long)sealed);
+}
+
+static int purge_runs(const struct purge *purge, struct mr_store *store, struct mr_purge_opts *opts,
+		      struct mr_error *err)
+{
+	mr_auto_json json_t *candidates = NULL;
+	struct mr_sign_key key;
+	int64_t runs = 0, sealed = 0;
+	int r = 0;
+
+	if (purge->dry_run) {
+		r = mr_retain_candidates(store, opts, &candidates, err);
+		if (r == 0)
+			tell(purge, (int64_t)json_array_size(candidates), 0);
+		return r;
+	}
+	if (purge->key) {
+		r = mr_sign_key_read(purge->key, &key, err);
+		opts->key = &key;
+	}
+	if (r == 0)
+		r = mr_retain_purge(store, opts, &runs, &sealed, err);
+	if (purge->key)
+		mr_sign_key_forget(&key);
+	if (r == 0)
+		tell(purge, runs, sealed);
+	return r;
+}
+
+static int run(void *values, char **words, struct mr_error *err)
+{
+	struct purge *purge = values;
+	struct mr_purge_opts opts = { .before_us = purge->before_us,
+				      .reason = purge->reason ? purge->reason : "" };
+	mr_auto_store struct mr_store *store = NULL;
+	mr_auto_free char *run_id = NULL;
+	int r;
+
+	(void)words;
+	if ((purge->before_us != 0) + (purge->run != NULL) + purge->all != 1)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "say what is to go: --before, --run or --all");
+	r = mr_cmd_open(&purge->common, MR_STORE_WRITE, &store, err);
+	if (r == 0 && purge->run)
+		r = mr_cmd_find_run(store, purge->run, &run_id, err);
+	if (r < 0)
+		return r;
+	opts.run_id = run_id;
+	return purge_runs(purge, store, &opts, err);
+}
+
+const struct mr_cmd mr_cmd_purge = {
+	.name = "purge",
+	.synopsis = "",
+	.summary = "Delete runs that nobody holds; their heads stay in the chain",
+	.options = MR_OPTABLE(rows),
+	.size = sizeof(struct purge),
+	.run = run,
+};

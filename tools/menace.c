@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * menace: read and keep the store of runs
+ *
+ *   main
+ *     run_command           options of the subcommand into its struct
+ *       cmd_NAME.c            mr_cmd_open(): spool taken in, store opened; rows as JSON
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/base/log.h"
+#include "runtime/base/str.h"
+#include "runtime/base/units.h"
+#include "runtime/store/ingest.h"
+#include "runtime/store/place.h"
+#include "runtime/store/query.h"
+#include "runtime/store/spool.h"
+#include "tools/cmd.h"
+
+#define COMMAND(name) extern const struct mr_cmd mr_cmd_##name;
+#include "tools/commands.def"
+#undef COMMAND
+
+static const struct mr_cmd *const commands[] = {
+#define COMMAND(name) &mr_cmd_##name,
+#include "tools/commands.def"
+#undef COMMAND
+};
+
+const struct mr_cmd *mr_cmd_get(size_t i)
+{
+	return i < N_ELEMENTS(commands) ? commands[i] : NULL;
+}
+
+static int fail(const struct mr_error *err)
+{
+	mr_log_error("%s", err->msg);
+	return mr_errc_exit_status(err->code);
+}
+
+/* --- what commands share --------------------------------------------------- */
+
+void mr_cmd_print_json(const json_t *json)
+{
+	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	putchar('\n');
+}
+
+void mr_cmd_print_line(const json_t *json)
+{
+	json_dumpf(json, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
+	putchar('\n');
+}
+
+static void tell_ingest(const struct mr_place *place, const struct mr_ingest_stats *stats)
+{
+	if (stats->aside > 0)
+		mr_log_warn("%zu pieces of the spool are no records; they are kept in %s",
+			    stats->aside, place->aside);
+	if (stats->busy > 0)
+		mr_log_warn("%zu pieces of the spool are in use; their records come next time",
+			    stats->busy);
+}
+
+static int open_at(const struct mr_place *place, enum mr_store_mode mode, struct mr_store **ret,
+		   struct mr_error *err)
+{
+	mr_auto_store struct mr_store *store = NULL;
+	struct mr_ingest_stats stats = { 0 };
+	struct mr_error why = MR_ERROR_INIT;
+	int r = 0;
+
+	if (mode == MR_STORE_WRITE || mr_spool_waits(place)) {
+		r = mr_store_open(place, MR_STORE_WRITE, MR_STORE_BUSY_MS, &store, &why);
+		if (r == 0)
+			r = mr_ingest(place, store, &stats, &why);
+		tell_ingest(place, &stats);
+	}
+	if (r < 0 && mode == MR_STORE_WRITE) {
+		*err = why;
+		return r;
+	}
+	if (r < 0)
+		mr_log_warn("what waits in the spool is not shown: %s", why.msg);
+	if (mode == MR_STORE_READ) {
+		store = mr_store_close(store);
+		r = mr_store_open(place, MR_STORE_READ, MR_STORE_BUSY_MS, &store, err);
+	}
+	if (r > 0)
+		return mr_err(err, MR_E_SYS, ENOENT,
+			      "there is no store %s yet: run something with menace-run, or name "
+			      "another with --store",
+			      place->db);
+	if (r == 0)
+		*ret = mr_take_ptr(store);
+	return r;
+}
+
+int mr_cmd_open(const struct mr_cmd_common *common, enum mr_store_mode mode, struct mr_store **ret,
+		struct mr_error *err)
+{
+	struct mr_place place = { 0 };
+	int r = mr_place_find(common->store, &place, err);
+
+	if (r > 0)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "no store: name one with --store (MENACE_STORE is none)");
+	if (r == 0)
+		r = open_at(&place, mode, ret, err);
+	mr_place_deinit(&place);
+	return r;
+}
+
+int mr_cmd_find_run(struct mr_store *store, const char *prefix, char **ret, struct mr_error *err)
+{
+	mr_auto_json json_t *rows = NULL;
+	char quoted[MR_STR_QUOTE_SIZE];
+	int r;
+
+	mr_str_quote(quoted, sizeof(quoted), prefix);
+	if (prefix[0] == '\0' ||
+	    strspn(prefix, "0123456789abcdefghijklmnopqrstuvwxyz") != strlen(prefix))
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s is not the id of a run", quoted);
+	r = mr_query_all(store, "run.find", json_pack("{s:s}", "prefix", prefix), &rows, err);
+	if (r < 0)
+		return r;
+	if (json_array_size(rows) == 0)
+		return mr_err(err, MR_E_NONE, ENOENT, "there is no run %s", quoted);
+	if (json_array_size(rows) > 1)
+		return mr_err(err, MR_E_USAGE, EINVAL, "several runs begin with %s: say more of it",
+			      quoted);
+	*ret = mr_str_dup(json_string_value(json_object_get(json_array_get(rows, 0), "run_id")));
+	return 0;
+}
+
+/* --- options --------------------------------------------------------------- */
+
+static int64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int parse_instant(const char *text, int64_t *ret_us, struct mr_error *err)
+{
+	static const char *const formats[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S",
+					       "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S" };
+	char quoted[MR_STR_QUOTE_SIZE];
+	uint64_t ago_ms = 0;
+
+	for (size_t i = 0; i < N_ELEMENTS(formats); i++) {
+		struct tm tm = { 0 };
+		const char *end = strptime(text, formats[i], &tm);
+
+		if (!end || *end != '\0')
+			continue;
+		*ret_us = (int64_t)timegm(&tm) * 1000000;
+		return 0;
+	}
+	if (mr_units_parse_timespan(text, true, &ago_ms, NULL) < 0 ||
+	    ago_ms > (uint64_t)now_us() / 1000)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "%s is no time: accepted are 2026-01-31, 2026-01-31T12:00:00 (UTC), "
+			      "and a time ago as 30m, 2h, 7d",
+			      mr_str_quote(quoted, sizeof(quoted), text));
+	*ret_us = now_us() - (int64_t)ago_ms * 1000;
+	return 0;
+}
+
+static int take_option(const struct mr_cmd_row *row, const char *arg, void *values,
+		       struct mr_error *err)
+{
+	void *member = (char *)values + row->offset;
+	uint64_t number = 0;
+	int r = 0;
+
+	switch (row->kind) {
+	case MR_CMD_FLAG:
+		*(bool *)member = true;
+		return 0;
+	case MR_CMD_TEXT:
+		*(const char **)member = arg;
+		return 0;
+	case MR_CMD_COUNT:
+		r = mr_units_parse_count(arg, &number, err);
+		break;
+	case MR_CMD_TIMESPAN:
+		r = mr_units_parse_timespan(arg, true, &number, err);
+		break;
+	case MR_CMD_INSTANT:
+		return parse_instant(arg, member, err);
+	}
+	if (r == 0)
+		*(int64_t *)member = (int64_t)number;
+	return r;
+}
+
+static int print_command_help(const struct mr_cmd *cmd)
+{
+	char buf[8192];
+	struct mr_str text;
+
+	mr_str_init(&text, buf, sizeof(buf));
+	mr_str_printf(&text, "Usage: menace %s [OPTIONS]%s%s\n%s.\n\n", cmd->name,
+		      cmd->synopsis[0] ? " " : "", cmd->synopsis, cmd->summary);
+	mr_optable_help(&cmd->options, &text);
+	fputs(buf, stdout);
+	return 0;
+}
+
+static int parse_options(const struct mr_cmd *cmd, int argc, char **argv, void *values,
+			 struct mr_error *err)
+{
+	mr_auto_free struct mr_optable_met *met = NULL;
+	bool dashes = false;
+	size_t n = 0;
+	int r = mr_optable_collect(&cmd->options, argc, argv, &met, &n, &dashes, err);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct mr_cmd_row *row =
+			(const void *)mr_optable_row(&cmd->options, met[i].row);
+
+		r = take_option(row, met[i].arg, values, err);
+		if (r < 0)
+			mr_err_wrap(err, r, "--%s", row->option.name);
+	}
+	return r;
+}
+
+static int run_command(const struct mr_cmd *cmd, int argc, char **argv)
+{
+	mr_auto_free void *values = mr_str_alloc(cmd->size);
+	struct mr_error err = MR_ERROR_INIT;
+	size_t words;
+	int r = parse_options(cmd, argc, argv, values, &err);
+
+	if (r < 0)
+		return fail(&err);
+	if (((const struct mr_cmd_common *)values)->help)
+		return print_command_help(cmd);
+	words = (size_t)(argc - optind);
+	if (words < cmd->min_words || words > cmd->max_words) {
+		mr_log_error("usage: menace %s [OPTIONS] %s; see menace %s --help", cmd->name,
+			     cmd->synopsis, cmd->name);
+		return 2;
+	}
+	r = cmd->run(values, argv + optind, &err);
+	if (r >= 0)
+		return r;
+	r = fail(&err);
+	return r == 0 ? 1 : r; /* MR_E_NONE: found nothing */
+}
+
+/* --- the front ------------------------------------------------------------- */
+
+static int print_help(void)
+{
+	printf("Usage: menace COMMAND [OPTIONS] [WORDS]\n"
+	       "Look at what menace-run did.  See menace(1).\n\n");
+	for (size_t i = 0; i < N_ELEMENTS(commands); i++)
+		printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+	printf("\nmenace COMMAND --help says more.\n");
+	return 0;
+}
+
+static int refuse_command(const char *word)
+{
+	char quoted[MR_STR_QUOTE_SIZE];
+	struct mr_str_nearest nearest;
+
+	mr_str_quote(quoted, sizeof(quoted), word);
+	mr_str_nearest_init(&nearest, word);
+	for (size_t i = 0; i < N_ELEMENTS(commands); i++)
+		mr_str_nearest_offer(&nearest, commands[i]->name);
+	if (nearest.best)
+		mr_log_error("unknown command %s; did you mean %s?", quoted, nearest.best);
+	else
+		mr_log_error("unknown command %s; see menace --help", quoted);
+	return 2;
+}
+
+static int run_word(int argc, char **argv)
+{
+	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
+		return print_help() + (argc < 2 ? 2 : 0);
+	if (strcmp(argv[1], "--version") == 0)
+		return printf("menace %s\n", MENACE_VERSION) < 0;
+	for (size_t i = 0; i < N_ELEMENTS(commands); i++)
+		if (strcmp(commands[i]->name, argv[1]) == 0)
+			return run_command(commands[i], argc - 1, argv + 1);
+	return refuse_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	mr_log_init("menace", MR_LOG_NOTICE, MR_LOG_TEXT);
+	status = run_word(argc, argv);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		if (errno == EPIPE)
+			return status;
+		mr_log_error("standard output: %s", strerror(errno));
+		return 125;
+	}
+	return status;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * To the store
+ *
+ * The record borrows most of the result; what is large or nobody's business is
+ * replaced in copies: the output by its beginning, arguments that look like
+ * secrets by a word, the map of steps by a list, which keeps their order.
+ */
+#include "tools/to_store.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
+#include "runtime/base/log.h"
+#include "runtime/base/str.h"
+#include "runtime/spec/spec.h"
+#include "runtime/store/record.h"
+#include "runtime/store/redact.h"
+
+#define ARGV_MAX 8192
+#define HEAD_MAX 1024
+
+void mr_to_store_init(struct mr_to_store *to, const char *choice)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	int r;
+
+	*to = (struct mr_to_store){ .spool.fd = -1 };
+	r = mr_place_find(choice, &to->place, &err);
+	to->off = r > 0;
+	if (r < 0)
+		to->failed = mr_str_dup(err.msg);
+}
+
+void mr_to_store_deinit(struct mr_to_store *to)
+{
+	mr_spool_close(&to->spool);
+	mr_freep(&to->record);
+	mr_freep(&to->failed);
+	mr_place_deinit(&to->place);
+	*to = (struct mr_to_store){ .off = true, .spool.fd = -1 };
+}
+
+/* --- the record ------------------------------------------------------------ */
+
+/* Where a text may be cut at or before max without splitting a character. */
+static size_t cut(const char *text, size_t size, size_t max)
+{
+	if (size <= max)
+		return size;
+	while (max > 0 && ((unsigned char)text[max] & 0xc0) == 0x80)
+		max--;
+	return max;
+}
+
+/* bytes, truncated, omitted_bytes, encoding, and of what was captured the head. */
+static json_t *trim_output(const json_t *stream)
+{
+	json_t *copy = json_copy((json_t *)(uintptr_t)stream);
+	static const char *const bodies[] = { "text", "base64", "head" };
+	const char *begin = "";
+	size_t size = 0;
+
+	for (size_t i = 0; i < N_ELEMENTS(bodies); i++) {
+		const json_t *body = json_object_get(copy, bodies[i]);
+
+		if (!json_is_string(body))
+			continue;
+		begin = json_string_value(body);
+		size = json_string_length(body);
+		break;
+	}
+	/* A multiple of four: what is left of base64 can still be decoded. */
+	json_t *head = json_stringn_nocheck(begin, cut(begin, size, HEAD_MAX));
+
+	for (size_t i = 0; i < N_ELEMENTS(bodies); i++)
+		json_object_del(copy, bodies[i]);
+	json_object_del(copy, "tail");
+	json_object_set_new(copy, "head", head);
+	return copy;
+}
+
+static json_t *list_steps(const json_t *timings)
+{
+	json_t *copy = json_copy((json_t *)(uintptr_t)timings);
+	json_t *list = json_array();
+	const char *name;
+	json_t *us;
+
+	json_object_foreach (json_object_get(timings, "steps_us"), name, us)
+		json_array_append_new(list,
+				      json_pack("{s:s, s:I}", "name", name, "took_ns",
+						(json_int_t)(json_number_value(us) * 1000 + 0.5)));
+	json_object_del(copy, "steps_us");
+	json_object_set_new(copy, "steps", list);
+	return copy;
+}
+
+static json_t *trim_result(const json_t *result)
+{
+	json_t *copy = json_copy((json_t *)(uintptr_t)result);
+
+	json_object_set_new(copy, "stdout", trim_output(json_object_get(result, "stdout")));
+	json_object_set_new(copy, "stderr", trim_output(json_object_get(result, "stderr")));
+	json_object_set_new(copy, "timings", list_steps(json_object_get(result, "timings")));
+	return copy;
+}
+
+/* Arguments with what is run in front. */
+static void add_program(json_t *record, const struct mr_spec *spec)
+{
+	struct mr_redacted words = mr_redact_argv(spec->argv.v, spec->argv.n, ARGV_MAX);
+	bool is_snippet = spec->snippet_path || spec->snippet_code;
+	const char *snippet = spec->snippet_path ? spec->snippet_path
+			      : spec->lang	 ? spec->lang
+						 : "snippet";
+	char hash[MR_HASH_HEX_SIZE];
+	json_t *program = json_incref(json_array_get(words.argv, 0));
+
+	if (is_snippet) {
+		char *list[] = { (char *)(uintptr_t)snippet };
+		struct mr_redacted one = mr_redact_argv(list, 1, ARGV_MAX);
+
+		json_decref(program);
+		program = json_incref(json_array_get(one.argv, 0));
+		json_array_insert(words.argv, 0, program);
+		json_decref(one.argv);
+	}
+	json_object_set_new(record, "program", program ? program : json_string("?"));
+	json_object_set_new(record, "argv", words.argv);
+	json_object_set_new(record, "argv_bytes", json_integer((json_int_t)words.bytes));
+	json_object_set_new(record, "argv_truncated", json_boolean(words.truncated));
+	json_object_set_new(record, "lang",
+			    spec->lang && is_snippet ? json_string(spec->lang) : json_null());
+	if (spec->snippet_code)
+		mr_hash_hex(spec->snippet_code, spec->snippet_code_size, hash);
+	json_object_set_new(record, "snippet_sha256",
+			    spec->snippet_code ? json_string(hash) : json_null());
+}
+
+static json_int_t clock_ns(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (json_int_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static json_t *make_record(const struct mr_spec *spec, const json_t *result, int64_t batch_index)
+{
+	struct utsname host;
+	json_t *record;
+	bool known = uname(&host) == 0;
+
+	record = json_pack("{s:s, s:O, s:s?, s:s?, s:I, s:o, s:I, s:I, s:o}", "schema",
+			   MR_RECORD_SCHEMA, "run_id", json_object_get(result, "run_id"), "host",
+			   known ? host.nodename : NULL, "kernel", known ? host.release : NULL,
+			   "uid", (json_int_t)getuid(), "batch_index",
+			   batch_index < 0 ? json_null() : json_integer(batch_index),
+			   "stored_boot_ns", clock_ns(CLOCK_BOOTTIME), "stored_real_us",
+			   clock_ns(CLOCK_REALTIME) / 1000, "result", trim_result(result));
+	mr_assert(record);
+	add_program(record, spec);
+	return record;
+}
+
+/* --- keeping it ------------------------------------------------------------ */
+
+static void say_failure(struct mr_to_store *to, json_t *result, const char *why)
+{
+	json_object_set_new(result, "store",
+			    json_pack("{s:s, s:s?, s:s}", "state", "failed", "path", to->place.db,
+				      "why", why));
+	mr_log_warn("the run is not kept: %s", why);
+}
+
+void mr_to_store_queue(struct mr_to_store *to, const struct mr_spec *spec, json_t *result,
+		       int64_t batch_index)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	mr_auto_json json_t *record = NULL;
+	int r;
+
+	if (to->off) {
+		json_object_set_new(result, "store", json_pack("{s:s}", "state", "off"));
+		return;
+	}
+	if (to->failed) {
+		say_failure(to, result, to->failed);
+		return;
+	}
+	record = make_record(spec, result, batch_index);
+	to->record = json_dumps(record, JSON_COMPACT);
+	mr_assert(to->record);
+	r = mr_spool_open(&to->place, strlen(to->record), &to->spool, &err);
+	if (r < 0) {
+		mr_freep(&to->record);
+		to->record = NULL;
+		say_failure(to, result, err.msg);
+		return;
+	}
+	json_object_set_new(result, "store",
+			    json_pack("{s:s, s:s, s:s, s:s?}", "state", "queued", "path",
+				      to->place.db, "spool", to->spool.path, "why",
+				      r > 0 ? err.msg : NULL));
+	if (r > 0)
+		mr_log_warn("the run is kept in %s until the next boot: %s", to->spool.path,
+			    err.msg);
+}
+
+void mr_to_store_append(struct mr_to_store *to)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	int r;
+
+	if (!to->record)
+		return;
+	r = mr_spool_append(&to->spool, to->record, strlen(to->record), &err);
+	if (r < 0)
+		mr_log_error("the run is not kept: %s", err.msg);
+	else if (r > 0)
+		mr_log_warn("the run is kept in %s until the next boot: %s", to->spool.path,
+			    err.msg);
+	mr_spool_close(&to->spool);
+	mr_freep(&to->record);
+	to->record = NULL;
+}
