@@ -8,7 +8,7 @@
 # tests/helpers/NAME.c are static programs that run inside the sandbox.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-set(test_libraries mr_supervise mr_launch mr_spec mr_cgroups mr_netns mr_base)
+set(test_libraries mr_store mr_spool mr_supervise mr_launch mr_spec mr_cgroups mr_netns mr_base)
 
 function(menace_cmocka_tests label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/test-*.c)
@@ -27,6 +27,9 @@ menace_cmocka_tests(priv)
 get_property(priv_tests DIRECTORY PROPERTY TESTS)
 list(FILTER priv_tests INCLUDE REGEX "^priv/")
 set_tests_properties(${priv_tests} PROPERTIES RUN_SERIAL TRUE) # they count groups and OOM kills
+if(TARGET unit-test-store)
+  target_link_libraries(unit-test-store PRIVATE PkgConfig::SQLITE) # edits databases by itself
+endif()
 if(TARGET unit-test-cli)
   target_sources(unit-test-cli PRIVATE ${CMAKE_SOURCE_DIR}/tools/cli.c
     ${CMAKE_SOURCE_DIR}/tools/optable.c ${CMAKE_SOURCE_DIR}/tools/options.c)

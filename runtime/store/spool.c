@@ -140,6 +140,7 @@ static int open_at(const struct mr_place *place, const char *path, size_t bytes,
 	return 0;
 }
 
+/* *err says why the store's folder will not do. */
 static int flee(struct mr_spool *spool, size_t bytes, struct mr_error *err)
 {
 	struct mr_error second = MR_ERROR_INIT;
@@ -147,8 +148,7 @@ static int flee(struct mr_spool *spool, size_t bytes, struct mr_error *err)
 			&second);
 
 	if (r < 0)
-		return mr_err(err, MR_E_SYS, err->errnum, "%.240s; nor can %.240s", err->msg,
-			      second.msg);
+		return mr_err_wrap(err, -err->errnum, "%.200s; before that", second.msg);
 	spool->in_refuge = true;
 	return 1;
 }
@@ -203,7 +203,7 @@ int mr_spool_append(struct mr_spool *spool, const char *payload, size_t size, st
 		return r;
 	r = write_frame(spool, payload, size, &second);
 	if (r < 0)
-		return mr_err(err, MR_E_SYS, second.errnum, "%.240s; %.240s", err->msg, second.msg);
+		return mr_err_wrap(err, r, "%.200s; before that", second.msg);
 	return 1;
 }
 
