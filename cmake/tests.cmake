@@ -30,6 +30,9 @@ set_tests_properties(${priv_tests} PROPERTIES RUN_SERIAL TRUE) # they count grou
 if(TARGET unit-test-store)
   target_link_libraries(unit-test-store PRIVATE PkgConfig::SQLITE) # edits databases by itself
 endif()
+if(TARGET unit-test-redact)
+  target_sources(unit-test-redact PRIVATE ${CMAKE_SOURCE_DIR}/tools/term.c)
+endif()
 if(TARGET unit-test-cli)
   target_sources(unit-test-cli PRIVATE ${CMAKE_SOURCE_DIR}/tools/cli.c
     ${CMAKE_SOURCE_DIR}/tools/optable.c ${CMAKE_SOURCE_DIR}/tools/options.c)

@@ -337,6 +337,12 @@ SELECT run_id FROM runs WHERE run_id NOT IN (SELECT subject FROM chain WHERE kin
 UNION SELECT run_id FROM links WHERE run_id NOT IN (SELECT subject FROM chain WHERE kind = 'run')
 ORDER BY run_id LIMIT 1;
 
+--@ adhoc.databases
+SELECT name FROM pragma_database_list WHERE name <> 'temp' OR file <> '';
+
+--@ adhoc.connect
+SELECT 1 FROM json_each('[]'), json_tree('[]');
+
 --@ adhoc.modules
 SELECT name FROM pragma_module_list;
 

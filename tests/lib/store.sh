@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the tests of the store share; after system.sh
+#
+# Set here: $MENACE, $store (a store in a folder of its own, for menace-run and menace).
+
+MENACE=${MENACE:-$repo/build/bin/menace}
+mkdir -m 700 "$tmp/kept" || exit 1
+store=$tmp/kept/menace.db
+export MENACE_STORE=$store
+
+[ -x "$MENACE" ] || fail "no $MENACE: build first, or set MENACE"
+
+# menace COMMAND...: as run does menace-run; sets $status, $stdout, $stderr.
+menace()
+{
+	run_plain "$MENACE" "$@"
+}
+
+# edit SQL: the database, as somebody with an editor would.
+edit()
+{
+	python3 - "$store" "$1" <<-'END' || fail "cannot edit the store: $1"
+		import sqlite3, sys
+		db = sqlite3.connect(sys.argv[1])
+		db.executescript(sys.argv[2])
+		db.commit()
+	END
+}
+
+# count_runs: in the store.
+count_runs()
+{
+	"$MENACE" runs --all --json | wc -l
+}
+
+# run_ids: oldest first.
+run_ids()
+{
+	"$MENACE" runs --all --json --sort oldest | jq -r .run_id
+}
+
+# The whole store is right, and nothing from outside proves its end.
+assert_verified()
+{
+	menace audit verify
+	assert_status 0
+	assert_contains "$stdout" "tail not provable: no external checkpoint"
+}
+
+# assert_bad ROW TEXT
+assert_bad()
+{
+	menace audit verify
+	assert_status 1
+	assert_contains "$stdout" "BAD at row $1: $2"
+}

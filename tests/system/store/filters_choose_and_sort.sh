@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# menace runs shows what was asked for, in the order asked for
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+
+need_root
+need_cgroups
+
+"$MENACE_RUN" -q --set limits.wall_ms=3000 -- sleep 60
+"$MENACE_RUN" -q -- sh -c 'exit 4'
+"$MENACE_RUN" -q -c 'b = bytearray(60000000)' --lang python
+"$MENACE_RUN" -q -- true
+
+# programs [OPTION...]: of the runs that are listed, in their order.
+programs()
+{
+	"$MENACE" runs --json "$@" | jq -r .program | tr '\n' ' '
+}
+
+assert_eq "$(programs)" "true python sh sleep "
+assert_eq "$(programs --sort oldest)" "sleep sh python true "
+assert_eq "$(programs --sort memory | cut -d' ' -f1)" python
+assert_eq "$(programs --sort wall | cut -d' ' -f1)" sleep
+assert_eq "$(programs --reason wall_timeout)" "sleep "
+assert_eq "$(programs --program 's*')" "sh sleep "
+assert_eq "$(programs -n 2)" "true python "
+assert_eq "$(programs --since 1h)" "true python sh sleep "
+assert_eq "$(programs --until 1h)" ""
+assert_eq "$(programs --since 2100-01-01)" ""
+assert_eq "$(programs --until 2100-01-01T12:00:00 --reason oom)" ""
+menace runs
+assert_eq "$(wc -l <"$tmp/stdout")" 5 "lines"
+assert_contains "$stdout" "wall_timeout    124"

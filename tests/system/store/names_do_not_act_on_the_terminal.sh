@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a program chose as a name is shown and does not act, in tables and in JSON;
+# no colours where none are wanted
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+
+need_root
+need_program script
+
+mkdir "$tmp/w"
+chmod 777 "$tmp/w"
+hostile=$'\e[31m\e]0;owned\a\nline\xe2\x80\xae'
+run --workspace "$tmp/w" --explain-denials -- sh -c 'echo >"/work/$1"; cat "/etc/shadow$1"; true' sh "$hostile"
+assert_status 0
+id=$(run_ids)
+for command in "runs" "show $id" "query 'SELECT * FROM changes'" "query 'SELECT argv FROM runs'" \
+	"diff $id $id" "runs --json" "show $id --json" "export" "hold"; do
+	run_plain bash -c "'$MENACE' $command"
+	assert_le "$status" 1 "status of $command"
+	! grep -q -P '[\x00-\x08\x0b-\x1f\x7f]' "$tmp/stdout" || fail "$command: a control character"
+	! grep -q $'\xe2\x80\xae' "$tmp/stdout" || fail "$command: a change of direction"
+done
+menace show "$id"
+assert_contains "$stdout" 'added        \x1b[31m\x1b]0;owned\x07\x0aline\u{202e}'
+
+# A terminal gets colours, unless NO_COLOR says no; then nothing but text either.
+on_terminal()
+{
+	script -q -e -c "$1 $MENACE show $id" /dev/null </dev/null
+}
+[[ $(TERM=xterm on_terminal env) == *$'\e[1m'* ]] || fail "no colours on a terminal"
+[[ $(TERM=xterm on_terminal "env NO_COLOR=1") != *$'\e'* ]] || fail "colours with NO_COLOR"
+[[ $(TERM=dumb on_terminal env) != *$'\e'* ]] || fail "colours on a dumb terminal"

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# purge deletes what nobody holds, says who and why in the chain, and with a key
+# seals what is left of the beginning
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+
+need_root
+
+for _ in 1 2 3; do
+	"$MENACE_RUN" -q -- true
+done
+mapfile -t ids < <(run_ids)
+menace hold "${ids[1]}" --reason "case 12"
+assert_eq "$stdout" "run ${ids[1]} is now held"
+menace hold
+assert_eq "$stdout" "${ids[1]} case 12"
+menace purge --all --dry-run
+assert_eq "$stdout" "2 runs would go, 0 rows of the chain sealed"
+assert_eq "$(count_runs)" 3
+menace purge --before 1h
+assert_eq "$stdout" "0 runs deleted, 0 rows of the chain sealed"
+menace purge --all --reason "too old"
+assert_eq "$stdout" "2 runs deleted, 0 rows of the chain sealed"
+assert_eq "$(run_ids)" "${ids[1]}"
+menace query "SELECT body ->> '$.data.reason' AS r, body ->> '$.data.uid' AS u FROM chain WHERE kind = 'purge'"
+assert_eq "$(tail -n 1 "$tmp/stdout")" $'too old\t0'
+assert_verified
+assert_contains "$stdout" "0 rows are sealed, 2 runs purged"
+
+menace audit checkpoint --key "$tmp/key" --new-key -o "$tmp/checkpoint"
+menace hold "${ids[1]}" --release --reason "closed"
+menace purge --all --key "$tmp/key"
+assert_status 0
+assert_contains "$stdout" "1 runs deleted, 6 rows of the chain sealed"
+menace audit verify -c "$tmp/checkpoint" -p "$(jq -r .public_key "$tmp/checkpoint")"
+assert_status 0
+assert_eq "$(count_runs)" 0

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# menace tells what it did not understand and what may have been meant, with exit 2
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+
+need_root
+run -- true
+run -- true
+mapfile -t ids < <(run_ids)
+
+menace rnus
+assert_refused 'unknown command "rnus"; did you mean runs?'
+menace frobnicate
+assert_refused 'unknown command "frobnicate"; see menace --help'
+menace runs --resaon oom
+assert_refused "unknown option --resaon; did you mean --reason?"
+menace runs --reason omm
+assert_refused '--reason: unknown value "omm"; did you mean oom?'
+menace runs --sort wal
+assert_refused '--sort: unknown value "wal"; did you mean wall?'
+menace runs --since yesterday
+assert_refused '--since: "yesterday" is no time: accepted are'
+menace runs --limit many
+assert_refused "--limit: "
+menace runs --limit
+assert_refused "--limit needs a value: N"
+menace audit verfiy
+assert_refused 'audit "verfiy": unknown; did you mean verify?'
+menace show
+assert_refused "usage: menace show [OPTIONS] RUN; see menace show --help"
+menace show a b
+assert_refused "usage: menace show"
+menace show '../x'
+assert_refused '"../x" is not the id of a run'
+menace show 0
+assert_refused 'several runs begin with "0": say more of it'
+menace show zzzz
+assert_status 1
+assert_contains "$stderr" 'there is no run "zzzz"'
+menace purge
+assert_refused "say what is to go: --before, --run or --all"
+menace export --format xml
+assert_refused '--format: unknown value "xml"; accepted: jsonl'
+menace --store x runs
+assert_status 2
+menace runs --store none
+assert_refused "no store: name one with --store"
+menace runs --store "$tmp/kept/nothing.db"
+assert_status 125
+assert_contains "$stderr" "there is no store $tmp/kept/nothing.db yet"
+
+# The beginning of an id is enough, options may stand behind words.
+menace show "${ids[1]:0:25}" --json
+assert_status 0
+assert_eq "$(jq -r .run.run_id "$tmp/stdout")" "${ids[1]}"
+for command in "" runs show diff query export audit hold purge ingest; do
+	# shellcheck disable=SC2086 # no word, or one
+	menace $command --help
+	assert_eq "$status:$stderr" 0: "help of '$command'"
+	assert_contains "$stdout" "Usage: menace "
+done
