@@ -9,14 +9,16 @@ endif()
 
 # menace reads what menace-run keeps.
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)
-add_executable(menace tools/menace.c tools/term.c tools/optable.c ${commands})
-target_link_libraries(menace PRIVATE mr_store mr_base)
+add_library(menace_commands OBJECT tools/cmd.c tools/term.c tools/optable.c ${commands})
+target_link_libraries(menace_commands PUBLIC mr_store mr_base)
+add_executable(menace tools/menace.c)
+target_link_libraries(menace PRIVATE menace_commands)
 
 # Manual pages: the tables become OPTIONS, FIELDS and the like.
-add_executable(gen-docs tools/gen-docs.c tools/cli.c tools/optable.c tools/options.c)
-target_link_libraries(gen-docs PRIVATE mr_spec mr_base)
+add_executable(gen-docs tools/gen-docs.c tools/cli.c tools/options.c)
+target_link_libraries(gen-docs PRIVATE menace_commands mr_spec mr_base)
 find_program(SCDOC scdoc REQUIRED)
-foreach(page menace-run.1 menace-spec.5)
+foreach(page menace.1 menace-run.1 menace-spec.5 menace-store.5)
   set(out ${CMAKE_BINARY_DIR}/man/${page})
   add_custom_command(OUTPUT ${out}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man

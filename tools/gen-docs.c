@@ -3,12 +3,12 @@
  * gen-docs: the parts of the documentation that are tables
  *
  *   gen-docs SECTION   one section in scdoc markup (options, fields, presets, variables,
- *                      best-effort, languages, exit-status, failure-modes)
+ *                      best-effort, languages, exit-status, failure-modes, commands, tables)
  *   gen-docs man FILE  a manual page: FILE with each line @SECTION@ replaced by the section
  *   gen-docs roff      copies scdoc's output without the paragraph breaks that mandoc warns of
  *   gen-docs schema    the JSON Schema of menace.spec/1
  *
- * Everything comes from the .def files that the program itself is built from, so
+ * Everything comes from the .def files, option tables and schema.sql that the program itself is built from, so
  * the manual cannot say anything else than the code.
  */
 #include <errno.h>
@@ -23,7 +23,9 @@
 #include "runtime/base/str.h"
 #include "runtime/spec/lang.h"
 #include "runtime/spec/spec.h"
+#include "runtime/store/sections.h"
 #include "tools/cli.h"
+#include "tools/cmd.h"
 
 /* Text that scdoc must not take for markup. */
 static void put(const char *text)
@@ -109,11 +111,28 @@ static void put_accepted(const struct mr_field *field)
 	       field->may_be_unlimited ? ", or *unlimited*" : "");
 }
 
+/* The terms of a definition: "-t, --timeout TIME". */
+static void put_option_term(const struct mr_cli_option *option)
+{
+	char name[64];
+
+	if (option->short_name)
+		printf("*-%c*, ", option->short_name);
+	snprintf(name, sizeof(name), "--%s", option->name);
+	put_strong(name);
+	if (option->arg) {
+		putchar(' ');
+		put_underlined(option->arg);
+	}
+	printf("\n\t");
+	put(option->help);
+	printf(".");
+}
+
 static void put_options(void)
 {
 	for (size_t i = 0; mr_cli_option(i); i++) {
 		const struct mr_cli_option *option = mr_cli_option(i);
-		char name[64];
 
 		if (!option->name) {
 			printf("## ");
@@ -121,17 +140,7 @@ static void put_options(void)
 			printf("\n\n");
 			continue;
 		}
-		if (option->short_name)
-			printf("*-%c*, ", option->short_name);
-		snprintf(name, sizeof(name), "--%s", option->name);
-		put_strong(name);
-		if (option->arg) {
-			putchar(' ');
-			put_underlined(option->arg);
-		}
-		printf("\n\t");
-		put(option->help);
-		printf(".");
+		put_option_term(option);
 		if (option->field >= 0) {
 			const struct mr_field *field = &mr_spec_fields()[option->field];
 
@@ -142,6 +151,71 @@ static void put_options(void)
 			printf(".");
 		}
 		printf("\n\n");
+	}
+}
+
+/* The subcommands of menace, each with the options that not every one has. */
+static void put_commands(void)
+{
+	for (size_t i = 0; mr_cmd_get(i); i++) {
+		const struct mr_cmd *cmd = mr_cmd_get(i);
+
+		/* A heading knows no escapes. */
+		printf("## menace %s%s%s\n\n", cmd->name, cmd->synopsis[0] ? " " : "",
+		       cmd->synopsis);
+		put(cmd->summary);
+		printf(".\n\n");
+		for (size_t k = 0; k < cmd->options.n; k++) {
+			const struct mr_cmd_row *row =
+				(const void *)mr_optable_row(&cmd->options, k);
+
+			if (row->offset < sizeof(struct mr_cmd_common))
+				continue;
+			put_option_term(&row->option);
+			printf("\n\n");
+		}
+	}
+}
+
+/* A line of a table in schema.sql: the column's name, its type and what is said behind it. */
+static void put_column(const char *line)
+{
+	const char *comment = strstr(line, "-- ");
+	size_t name = strcspn(line, " ");
+	mr_auto_free char *term = mr_str_ndup(line, name);
+	mr_auto_free char *type = mr_str_ndup(line + name + 1, strcspn(line + name + 1, " ,"));
+
+	if (!comment)
+		return; /* a key of the table */
+	put_strong(term);
+	printf(" (%s)\n\t", strcmp(type, "ANY") == 0 ? "number or text" : type);
+	put(comment + 3);
+	printf("\n\n");
+}
+
+static void put_tables(void)
+{
+	mr_auto_free char *text = mr_str_dup(mr_sql_schema);
+	mr_auto_free char *about = NULL;
+	bool inside = false;
+	char *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (mr_str_starts_with(line, "--- ")) {
+			free(about);
+			about = mr_str_dup(line + 4);
+		} else if (mr_str_starts_with(line, "CREATE TABLE ")) {
+			mr_auto_free char *name = mr_str_ndup(line + 13, strcspn(line + 13, " "));
+
+			printf("## %s\n\n", name);
+			put(about ? about : "");
+			printf(".\n\n");
+			inside = true;
+		} else if (line[0] == ')') {
+			inside = false;
+		} else if (inside && line[0] == '\t') {
+			put_column(line + 1);
+		}
 	}
 }
 
@@ -322,6 +396,8 @@ static const struct section {
 	{ "best-effort", "@BEST_EFFORT@", put_best_effort },
 	{ "languages", "@LANGUAGES@", put_languages },
 	{ "exit-status", "@EXIT_STATUS@", put_exit_status },
+	{ "commands", "@COMMANDS@", put_commands },
+	{ "tables", "@TABLES@", put_tables },
 	{ "failure-modes", "@FAILURE_MODES@", put_failure_modes },
 	{ "version", "@VERSION@", put_version },
 };

@@ -14,130 +14,15 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
-#include "runtime/store/ingest.h"
-#include "runtime/store/place.h"
-#include "runtime/store/query.h"
-#include "runtime/store/spool.h"
 #include "tools/cmd.h"
-
-#define COMMAND(name) extern const struct mr_cmd mr_cmd_##name;
-#include "tools/commands.def"
-#undef COMMAND
-
-static const struct mr_cmd *const commands[] = {
-#define COMMAND(name) &mr_cmd_##name,
-#include "tools/commands.def"
-#undef COMMAND
-};
-
-const struct mr_cmd *mr_cmd_get(size_t i)
-{
-	return i < N_ELEMENTS(commands) ? commands[i] : NULL;
-}
 
 static int fail(const struct mr_error *err)
 {
 	mr_log_error("%s", err->msg);
 	return mr_errc_exit_status(err->code);
-}
-
-/* --- what commands share --------------------------------------------------- */
-
-void mr_cmd_print_json(const json_t *json)
-{
-	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-	putchar('\n');
-}
-
-void mr_cmd_print_line(const json_t *json)
-{
-	json_dumpf(json, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
-	putchar('\n');
-}
-
-static void tell_ingest(const struct mr_place *place, const struct mr_ingest_stats *stats)
-{
-	if (stats->aside > 0)
-		mr_log_warn("%zu pieces of the spool are no records; they are kept in %s",
-			    stats->aside, place->aside);
-	if (stats->busy > 0)
-		mr_log_warn("%zu pieces of the spool are in use; their records come next time",
-			    stats->busy);
-}
-
-static int open_at(const struct mr_place *place, enum mr_store_mode mode, struct mr_store **ret,
-		   struct mr_error *err)
-{
-	mr_auto_store struct mr_store *store = NULL;
-	struct mr_ingest_stats stats = { 0 };
-	struct mr_error why = MR_ERROR_INIT;
-	int r = 0;
-
-	if (mode == MR_STORE_WRITE || mr_spool_waits(place)) {
-		r = mr_store_open(place, MR_STORE_WRITE, MR_STORE_BUSY_MS, &store, &why);
-		if (r == 0)
-			r = mr_ingest(place, store, &stats, &why);
-		tell_ingest(place, &stats);
-	}
-	if (r < 0 && mode == MR_STORE_WRITE) {
-		*err = why;
-		return r;
-	}
-	if (r < 0)
-		mr_log_warn("what waits in the spool is not shown: %s", why.msg);
-	if (mode == MR_STORE_READ) {
-		store = mr_store_close(store);
-		r = mr_store_open(place, MR_STORE_READ, MR_STORE_BUSY_MS, &store, err);
-	}
-	if (r > 0)
-		return mr_err(err, MR_E_SYS, ENOENT,
-			      "there is no store %s yet: run something with menace-run, or name "
-			      "another with --store",
-			      place->db);
-	if (r == 0)
-		*ret = mr_take_ptr(store);
-	return r;
-}
-
-int mr_cmd_open(const struct mr_cmd_common *common, enum mr_store_mode mode, struct mr_store **ret,
-		struct mr_error *err)
-{
-	struct mr_place place = { 0 };
-	int r = mr_place_find(common->store, &place, err);
-
-	if (r > 0)
-		return mr_err(err, MR_E_USAGE, EINVAL,
-			      "no store: name one with --store (MENACE_STORE is none)");
-	if (r == 0)
-		r = open_at(&place, mode, ret, err);
-	mr_place_deinit(&place);
-	return r;
-}
-
-int mr_cmd_find_run(struct mr_store *store, const char *prefix, char **ret, struct mr_error *err)
-{
-	mr_auto_json json_t *rows = NULL;
-	char quoted[MR_STR_QUOTE_SIZE];
-	int r;
-
-	mr_str_quote(quoted, sizeof(quoted), prefix);
-	if (prefix[0] == '\0' ||
-	    strspn(prefix, "0123456789abcdefghijklmnopqrstuvwxyz") != strlen(prefix))
-		return mr_err(err, MR_E_USAGE, EINVAL, "%s is not the id of a run", quoted);
-	r = mr_query_all(store, "run.find", json_pack("{s:s}", "prefix", prefix), &rows, err);
-	if (r < 0)
-		return r;
-	if (json_array_size(rows) == 0)
-		return mr_err(err, MR_E_NONE, ENOENT, "there is no run %s", quoted);
-	if (json_array_size(rows) > 1)
-		return mr_err(err, MR_E_USAGE, EINVAL, "several runs begin with %s: say more of it",
-			      quoted);
-	*ret = mr_str_dup(json_string_value(json_object_get(json_array_get(rows, 0), "run_id")));
-	return 0;
 }
 
 /* --- options --------------------------------------------------------------- */
@@ -266,8 +151,8 @@ static int print_help(void)
 {
 	printf("Usage: menace COMMAND [OPTIONS] [WORDS]\n"
 	       "Look at what menace-run did.  See menace(1).\n\n");
-	for (size_t i = 0; i < N_ELEMENTS(commands); i++)
-		printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+	for (size_t i = 0; mr_cmd_get(i); i++)
+		printf("  %-8s %s\n", mr_cmd_get(i)->name, mr_cmd_get(i)->summary);
 	printf("\nmenace COMMAND --help says more.\n");
 	return 0;
 }
@@ -279,8 +164,8 @@ static int refuse_command(const char *word)
 
 	mr_str_quote(quoted, sizeof(quoted), word);
 	mr_str_nearest_init(&nearest, word);
-	for (size_t i = 0; i < N_ELEMENTS(commands); i++)
-		mr_str_nearest_offer(&nearest, commands[i]->name);
+	for (size_t i = 0; mr_cmd_get(i); i++)
+		mr_str_nearest_offer(&nearest, mr_cmd_get(i)->name);
 	if (nearest.best)
 		mr_log_error("unknown command %s; did you mean %s?", quoted, nearest.best);
 	else
@@ -295,9 +180,9 @@ static int run_word(int argc, char **argv)
 		return print_help() + (argc < 2 ? 2 : 0);
 	if (strcmp(argv[1], "--version") == 0)
 		return printf("menace %s\n", MENACE_VERSION) < 0;
-	for (size_t i = 0; i < N_ELEMENTS(commands); i++)
-		if (strcmp(commands[i]->name, argv[1]) == 0)
-			return run_command(commands[i], argc - 1, argv + 1);
+	for (size_t i = 0; mr_cmd_get(i); i++)
+		if (strcmp(mr_cmd_get(i)->name, argv[1]) == 0)
+			return run_command(mr_cmd_get(i), argc - 1, argv + 1);
 	return refuse_command(argv[1]);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "tools/to_store.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -25,6 +26,7 @@
 
 #define ARGV_MAX 8192
 #define HEAD_MAX 1024
+#define CHANGES_MAX 1000 /* kept of a record that would be too large */
 
 void mr_to_store_init(struct mr_to_store *to, const char *choice)
 {
@@ -170,6 +172,40 @@ static json_t *make_record(const struct mr_spec *spec, const json_t *result, int
 	return record;
 }
 
+/* A run can change a million files: the first are kept then, and how many are left out. */
+static void shorten_changes(json_t *record)
+{
+	json_t *result = json_object_get(record, "result");
+	json_t *workspace = json_copy(json_object_get(result, "workspace"));
+	json_t *changes = json_copy(json_object_get(workspace, "changes"));
+	json_t *all = json_object_get(changes, "entries");
+	size_t n = json_array_size(all);
+	json_t *some = json_array();
+
+	for (size_t i = 0; i < n && i < CHANGES_MAX; i++)
+		json_array_append(some, json_array_get(all, i));
+	json_object_set_new(changes, "entries", some);
+	json_object_set_new(changes, "left_out",
+			    json_integer((json_int_t)(n - json_array_size(some))));
+	json_object_set_new(workspace, "changes", changes);
+	json_object_set_new(result, "workspace", workspace);
+}
+
+static char *dump_record(const struct mr_spec *spec, const json_t *result, int64_t batch_index)
+{
+	mr_auto_json json_t *record = make_record(spec, result, batch_index);
+	char *text = json_dumps(record, JSON_COMPACT);
+
+	mr_assert(text);
+	if (strlen(text) <= MR_SPOOL_RECORD_MAX)
+		return text;
+	free(text);
+	shorten_changes(record);
+	text = json_dumps(record, JSON_COMPACT);
+	mr_assert(text);
+	return text;
+}
+
 /* --- keeping it ------------------------------------------------------------ */
 
 static void say_failure(struct mr_to_store *to, json_t *result, const char *why)
@@ -184,7 +220,6 @@ void mr_to_store_queue(struct mr_to_store *to, const struct mr_spec *spec, json_
 		       int64_t batch_index)
 {
 	struct mr_error err = MR_ERROR_INIT;
-	mr_auto_json json_t *record = NULL;
 	int r;
 
 	if (to->off) {
@@ -195,9 +230,7 @@ void mr_to_store_queue(struct mr_to_store *to, const struct mr_spec *spec, json_
 		say_failure(to, result, to->failed);
 		return;
 	}
-	record = make_record(spec, result, batch_index);
-	to->record = json_dumps(record, JSON_COMPACT);
-	mr_assert(to->record);
+	to->record = dump_record(spec, result, batch_index);
 	r = mr_spool_open(&to->place, strlen(to->record), &to->spool, &err);
 	if (r < 0) {
 		mr_freep(&to->record);

@@ -111,6 +111,7 @@ CREATE TABLE runs (
 	verified INTEGER, -- 1: the receipt was read back before the start
 	denials INTEGER, -- operations denied in all
 	denials_dropped INTEGER, -- not recorded one by one
+	changes_left_out INTEGER, -- changed files that the record had no room for
 	cgroup_us INTEGER, -- time to make the control group
 	clone_us INTEGER, -- in clone3
 	setup_us INTEGER, -- from the beginning to the program's first instruction

@@ -26,6 +26,7 @@ UPDATE runs SET
 	oom_level = :body ->> '$.data.oom.level', leftover_killed = :body ->> '$.data.leftover_killed',
 	verified = :body ->> '$.data.receipt.verified_before_start',
 	denials = :body ->> '$.data.denials.total', denials_dropped = :body ->> '$.data.denials.dropped',
+	changes_left_out = :body ->> '$.data.workspace.changes.left_out',
 	cgroup_us = :body ->> '$.data.timings.cgroup_us', clone_us = :body ->> '$.data.timings.clone_us',
 	setup_us = :body ->> '$.data.timings.setup_us',
 	teardown_us = :body ->> '$.data.timings.teardown_us'

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Commands of menace: the list of them, and what they share
+ */
+#include "tools/cmd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/base/log.h"
+#include "runtime/base/str.h"
+#include "runtime/store/ingest.h"
+#include "runtime/store/place.h"
+#include "runtime/store/query.h"
+#include "runtime/store/spool.h"
+
+#define COMMAND(name) extern const struct mr_cmd mr_cmd_##name;
+#include "tools/commands.def"
+#undef COMMAND
+
+static const struct mr_cmd *const commands[] = {
+#define COMMAND(name) &mr_cmd_##name,
+#include "tools/commands.def"
+#undef COMMAND
+};
+
+const struct mr_cmd *mr_cmd_get(size_t i)
+{
+	return i < N_ELEMENTS(commands) ? commands[i] : NULL;
+}
+
+void mr_cmd_print_json(const json_t *json)
+{
+	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	putchar('\n');
+}
+
+void mr_cmd_print_line(const json_t *json)
+{
+	json_dumpf(json, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
+	putchar('\n');
+}
+
+static void tell_ingest(const struct mr_place *place, const struct mr_ingest_stats *stats)
+{
+	if (stats->aside > 0)
+		mr_log_warn("%zu pieces of the spool are no records; they are kept in %s",
+			    stats->aside, place->aside);
+	if (stats->busy > 0)
+		mr_log_warn("%zu pieces of the spool are in use; their records come next time",
+			    stats->busy);
+}
+
+static int open_at(const struct mr_place *place, enum mr_store_mode mode, struct mr_store **ret,
+		   struct mr_error *err)
+{
+	mr_auto_store struct mr_store *store = NULL;
+	struct mr_ingest_stats stats = { 0 };
+	struct mr_error why = MR_ERROR_INIT;
+	int r = 0;
+
+	if (mode == MR_STORE_WRITE || mr_spool_waits(place)) {
+		r = mr_store_open(place, MR_STORE_WRITE, MR_STORE_BUSY_MS, &store, &why);
+		if (r == 0)
+			r = mr_ingest(place, store, &stats, &why);
+		tell_ingest(place, &stats);
+	}
+	if (r < 0 && mode == MR_STORE_WRITE) {
+		*err = why;
+		return r;
+	}
+	if (r < 0)
+		mr_log_warn("what waits in the spool is not shown: %s", why.msg);
+	if (mode == MR_STORE_READ) {
+		store = mr_store_close(store);
+		r = mr_store_open(place, MR_STORE_READ, MR_STORE_BUSY_MS, &store, err);
+	}
+	if (r > 0)
+		return mr_err(err, MR_E_SYS, ENOENT,
+			      "there is no store %s yet: run something with menace-run, or name "
+			      "another with --store",
+			      place->db);
+	if (r == 0)
+		*ret = mr_take_ptr(store);
+	return r;
+}
+
+int mr_cmd_open(const struct mr_cmd_common *common, enum mr_store_mode mode, struct mr_store **ret,
+		struct mr_error *err)
+{
+	struct mr_place place = { 0 };
+	int r = mr_place_find(common->store, &place, err);
+
+	if (r > 0)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "no store: name one with --store (MENACE_STORE is none)");
+	if (r == 0)
+		r = open_at(&place, mode, ret, err);
+	mr_place_deinit(&place);
+	return r;
+}
+
+int mr_cmd_find_run(struct mr_store *store, const char *prefix, char **ret, struct mr_error *err)
+{
+	mr_auto_json json_t *rows = NULL;
+	char quoted[MR_STR_QUOTE_SIZE];
+	int r;
+
+	mr_str_quote(quoted, sizeof(quoted), prefix);
+	if (prefix[0] == '\0' ||
+	    strspn(prefix, "0123456789abcdefghijklmnopqrstuvwxyz") != strlen(prefix))
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s is not the id of a run", quoted);
+	r = mr_query_all(store, "run.find", json_pack("{s:s}", "prefix", prefix), &rows, err);
+	if (r < 0)
+		return r;
+	if (json_array_size(rows) == 0)
+		return mr_err(err, MR_E_NONE, ENOENT, "there is no run %s", quoted);
+	if (json_array_size(rows) > 1)
+		return mr_err(err, MR_E_USAGE, EINVAL, "several runs begin with %s: say more of it",
+			      quoted);
+	*ret = mr_str_dup(json_string_value(json_object_get(json_array_get(rows, 0), "run_id")));
+	return 0;
+}
