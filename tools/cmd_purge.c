@@ -41,28 +41,32 @@ static void tell(const struct purge *purge, int64_t runs, int64_t sealed)
 		       purge->dry_run ? "would go" : "deleted", (long long)sealed);
 }
 
-static int purge_runs(const struct purge *purge, struct mr_store *store, struct mr_purge_opts *opts,
-		      struct mr_error *err)
+static int tell_candidates(const struct purge *purge, struct mr_store *store,
+			   const struct mr_purge_opts *opts, struct mr_error *err)
 {
 	mr_auto_json json_t *candidates = NULL;
+	int r = mr_retain_candidates(store, opts, &candidates, err);
+
+	if (r == 0)
+		tell(purge, (int64_t)json_array_size(candidates), 0);
+	return r;
+}
+
+static int purge_runs(const struct purge *purge, struct mr_store *store,
+		      const struct mr_purge_opts *chosen, struct mr_error *err)
+{
+	struct mr_purge_opts opts = *chosen;
 	struct mr_sign_key key;
 	int64_t runs = 0, sealed = 0;
 	int r = 0;
 
-	if (purge->dry_run) {
-		r = mr_retain_candidates(store, opts, &candidates, err);
-		if (r == 0)
-			tell(purge, (int64_t)json_array_size(candidates), 0);
-		return r;
-	}
 	if (purge->key) {
 		r = mr_sign_key_read(purge->key, &key, err);
-		opts->key = &key;
+		opts.key = &key;
 	}
 	if (r == 0)
-		r = mr_retain_purge(store, opts, &runs, &sealed, err);
-	if (purge->key)
-		mr_sign_key_forget(&key);
+		r = mr_retain_purge(store, &opts, &runs, &sealed, err);
+	mr_sign_key_forget(&key);
 	if (r == 0)
 		tell(purge, runs, sealed);
 	return r;
@@ -87,7 +91,8 @@ static int run(void *values, char **words, struct mr_error *err)
 	if (r < 0)
 		return r;
 	opts.run_id = run_id;
-	return purge_runs(purge, store, &opts, err);
+	return purge->dry_run ? tell_candidates(purge, store, &opts, err)
+			      : purge_runs(purge, store, &opts, err);
 }
 
 const struct mr_cmd mr_cmd_purge = {

@@ -7,6 +7,7 @@
  */
 #include "runtime/store/verify.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -140,8 +141,8 @@ static int walk_run(struct walk *w, int64_t seq, const json_t *data, struct mr_e
 		return end > 0 ? bad(w, seq, "run %.64s: %s", w->run_id, what)
 			       : check_gone(w, seq, err);
 	if (w->n != get_int(data, "links"))
-		return bad(w, seq, "run %s: it has %d links, the chain says %lld", w->run_id, w->n,
-			   (long long)get_int(data, "links"));
+		return bad(w, seq, "run %s: it has %d links, the chain says %" PRId64, w->run_id,
+			   w->n, get_int(data, "links"));
 	if (strcmp(w->head, get_string(data, "head")) != 0)
 		return bad(w, seq, "run %s: its last link is not the head that the chain has",
 			   w->run_id);
@@ -167,7 +168,7 @@ static void gather(struct walk *w, const char *kind, const json_t *row, const js
 		json_array_foreach (json_object_get(data, "runs"), i, run)
 			json_object_set(w->purged, json_string_value(run), seq);
 	if (strcmp(kind, "loss") == 0) {
-		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(seq));
+		snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(seq));
 		json_object_set(w->losses, number, seq);
 		w->report->losses++;
 	}
@@ -183,15 +184,16 @@ static int walk_row(const json_t *row, void *owner, struct mr_error *err)
 	int r = 0;
 
 	if (seq != w->seq + 1)
-		return bad(w, w->seq + 1, "row %lld of the chain is gone", (long long)(w->seq + 1));
+		return bad(w, w->seq + 1, "row %" PRId64 " of the chain is gone", w->seq + 1);
 	if (!body)
-		return bad(w, seq, "row %lld of the chain does not have its hash: it was changed",
-			   (long long)seq);
+		return bad(w, seq,
+			   "row %" PRId64 " of the chain does not have its hash: it was changed",
+			   seq);
 	if (!same(row, body, "seq") || !same(row, body, "kind") || !same(row, body, "subject"))
-		return bad(w, seq, "row %lld of the chain is not in its place", (long long)seq);
+		return bad(w, seq, "row %" PRId64 " of the chain is not in its place", seq);
 	if (strcmp(get_string(body, "prev"), w->hash) != 0)
-		return bad(w, seq, "row %lld of the chain does not follow the one before",
-			   (long long)seq);
+		return bad(w, seq, "row %" PRId64 " of the chain does not follow the one before",
+			   seq);
 	gather(w, kind, row, data);
 	if (strcmp(kind, "run") == 0) {
 		w->run_id = get_string(row, "subject");
@@ -219,18 +221,17 @@ static int walk_segment(const json_t *row, void *owner, struct mr_error *err)
 
 	(void)err;
 	if (get_int(row, "first_seq") != w->seq + 1)
-		return bad(w, w->seq + 1, "row %lld of the chain is gone", (long long)(w->seq + 1));
+		return bad(w, w->seq + 1, "row %" PRId64 " of the chain is gone", w->seq + 1);
 	if (mr_json_parse(text, strlen(text), "segment", &document, &why) < 0)
-		return bad(w, w->seq + 1, "the seal of row %lld cannot be read",
-			   (long long)(w->seq + 1));
+		return bad(w, w->seq + 1, "the seal of row %" PRId64 " cannot be read", w->seq + 1);
 	key = w->opts->public_key ? w->opts->public_key : get_string(document, "public_key");
 	if (mr_checkpoint_check(w->store, document, key, &why) < 0)
-		return bad(w, w->seq + 1, "the seal of row %lld %.200s", (long long)(w->seq + 1),
+		return bad(w, w->seq + 1, "the seal of row %" PRId64 " %.200s", w->seq + 1,
 			   why.msg);
 	if (get_int(document, "seq") != get_int(row, "last_seq") ||
 	    strcmp(get_string(document, "head"), get_string(row, "head")) != 0)
-		return bad(w, w->seq + 1, "the seal of row %lld is of other rows",
-			   (long long)(w->seq + 1));
+		return bad(w, w->seq + 1, "the seal of row %" PRId64 " is of other rows",
+			   w->seq + 1);
 	w->seq = get_int(row, "last_seq");
 	w->report->sealed = w->seq;
 	snprintf(w->hash, sizeof(w->hash), "%s", get_string(row, "head"));
@@ -247,8 +248,9 @@ static int check_end(struct walk *w, struct mr_error *err)
 		return 0;
 	if (seq > w->seq)
 		return bad(w, w->seq + 1,
-			   "rows %lld to %lld of the chain are gone: the checkpoint has %lld rows",
-			   (long long)(w->seq + 1), (long long)seq, (long long)seq);
+			   "rows %" PRId64 " to %" PRId64
+			   " of the chain are gone: the checkpoint has %" PRId64 " rows",
+			   w->seq + 1, seq, seq);
 	r = mr_query_one(w->store, "chain.at", json_pack("{s:I}", "seq", (json_int_t)seq), &row,
 			 err);
 	if (r < 0)
@@ -257,9 +259,10 @@ static int check_end(struct walk *w, struct mr_error *err)
 		return 0; /* inside of a sealed part: only its end can be compared */
 	if (strcmp(get_string(row, "hash"), get_string(w->opts->checkpoint, "head")) != 0)
 		return bad(w, seq,
-			   "row %lld of the chain is not the one of the checkpoint: the store was "
+			   "row %" PRId64
+			   " of the chain is not the one of the checkpoint: the store was "
 			   "written anew",
-			   (long long)seq);
+			   seq);
 	w->report->proven_seq = seq;
 	return 0;
 }
@@ -281,7 +284,7 @@ static int check_side_row(const json_t *row, void *owner, struct mr_error *err)
 	(void)err;
 	snprintf(text, sizeof(text), "%s", json_string_value(key) ? json_string_value(key) : "");
 	if (json_is_integer(key))
-		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(key));
+		snprintf(text, sizeof(text), "%" PRId64, (int64_t)json_integer_value(key));
 	known = json_object_get(side->expected, text);
 	if (seq > side->walk->report->sealed && (!known || json_integer_value(known) != seq))
 		return bad(side->walk, 0, "table %s: the row of %s is not what the chain says",
