@@ -106,6 +106,7 @@ static int parse_options(const struct mr_cmd *cmd, int argc, char **argv, void *
 			 struct mr_error *err)
 {
 	mr_auto_free struct mr_optable_met *met = NULL;
+	char label[MR_OPTABLE_LABEL_SIZE];
 	bool dashes = false;
 	size_t n = 0;
 	int r = mr_optable_collect(&cmd->options, argc, argv, &met, &n, &dashes, err);
@@ -116,7 +117,8 @@ static int parse_options(const struct mr_cmd *cmd, int argc, char **argv, void *
 
 		r = take_option(row, met[i].arg, values, err);
 		if (r < 0)
-			mr_err_wrap(err, r, "--%s", row->option.name);
+			mr_err_wrap(err, r, "%s",
+				    mr_optable_label(&row->option, met[i].is_short, label));
 	}
 	return r;
 }

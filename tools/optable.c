@@ -49,16 +49,35 @@ static int refuse_option(const struct mr_optable *table, const char *word, struc
 		      nearest.best);
 }
 
+static size_t find_row(const struct mr_optable *table, int value)
+{
+	size_t i = 0;
+
+	while (i < table->n && value != LONG_BASE + (int)i &&
+	       value != mr_optable_row(table, i)->short_name)
+		i++;
+	mr_assert(i < table->n); /* else getopt returned what no table has */
+	return i;
+}
+
+const char *mr_optable_label(const struct mr_cli_option *option, bool is_short,
+			     char buf[MR_OPTABLE_LABEL_SIZE])
+{
+	if (is_short)
+		snprintf(buf, MR_OPTABLE_LABEL_SIZE, "-%c (--%s)", option->short_name,
+			 option->name);
+	else
+		snprintf(buf, MR_OPTABLE_LABEL_SIZE, "--%s", option->name);
+	return buf;
+}
+
 static int refuse_missing(const struct mr_optable *table, int value, struct mr_error *err)
 {
-	for (size_t i = 0; i < table->n; i++) {
-		const struct mr_cli_option *option = mr_optable_row(table, i);
+	const struct mr_cli_option *option = mr_optable_row(table, find_row(table, value));
+	char label[MR_OPTABLE_LABEL_SIZE];
 
-		if (value == LONG_BASE + (int)i || (value != 0 && value == option->short_name))
-			return mr_err(err, MR_E_USAGE, EINVAL, "--%s needs a value: %s",
-				      option->name, option->arg);
-	}
-	return mr_err(err, MR_E_USAGE, EINVAL, "an option needs a value");
+	return mr_err(err, MR_E_USAGE, EINVAL, "%s needs a value: %s",
+		      mr_optable_label(option, value < LONG_BASE, label), option->arg);
 }
 
 /* Tables of getopt from ours; longs has room for a row more. */
@@ -80,17 +99,6 @@ static void make_getopt_tables(const struct mr_optable *table, struct option *lo
 			mr_str_printf(shorts, "%c%s", option->short_name, option->arg ? ":" : "");
 	}
 	longs[n] = (struct option){ 0 };
-}
-
-static size_t find_row(const struct mr_optable *table, int value)
-{
-	size_t i = 0;
-
-	while (i < table->n && value != LONG_BASE + (int)i &&
-	       value != mr_optable_row(table, i)->short_name)
-		i++;
-	mr_assert(i < table->n); /* else getopt returned what no table has */
-	return i;
 }
 
 /* "-vvv" is one argument and three options. */
@@ -131,7 +139,8 @@ int mr_optable_collect(const struct mr_optable *table, int argc, char **argv,
 			return refuse_missing(table, optopt, err);
 		if (value == '?') /* optopt is a short option, or 0 or a row's value */
 			return refuse_option(table, argv[optind - 1], err);
-		met[n++] = (struct mr_optable_met){ find_row(table, value), optarg };
+		met[n++] = (struct mr_optable_met){ find_row(table, value), optarg,
+						    value < LONG_BASE };
 	}
 }
 

@@ -41,7 +41,13 @@ const struct mr_cli_option *mr_optable_row(const struct mr_optable *table, size_
 struct mr_optable_met {
 	size_t row;
 	const char *arg; /* NULL: takes none; borrows argv */
+	bool is_short; /* typed as one letter */
 };
+
+/* An option as it was typed, for messages: "--timeout" or "-t (--timeout)". Returns buf. */
+#define MR_OPTABLE_LABEL_SIZE 32
+const char *mr_optable_label(const struct mr_cli_option *option, bool is_short,
+			     char buf[MR_OPTABLE_LABEL_SIZE]);
 
 /* All options, up to the first word that is none unless `anywhere`; *ret_met is malloc'd.  The words begin at
  * optind; *ret_dashes: "--" ended the options.  Not reentrant (getopt). */

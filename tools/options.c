@@ -216,19 +216,11 @@ const struct mr_cli_option *mr_cli_option(size_t i)
 	return i < N_ELEMENTS(rows) ? &rows[i].option : NULL;
 }
 
-const char *mr_options_label(const struct mr_cli_met *met, char buf[MR_OPTIONS_LABEL_SIZE])
+const char *mr_options_label(const struct mr_cli_met *met, char buf[MR_OPTABLE_LABEL_SIZE])
 {
-	const struct mr_cli_option *option = &met->row->option;
-
-	if (met->is_short)
-		snprintf(buf, MR_OPTIONS_LABEL_SIZE, "-%c (--%s)", option->short_name,
-			 option->name);
-	else
-		snprintf(buf, MR_OPTIONS_LABEL_SIZE, "--%s", option->name);
-	return buf;
+	return mr_optable_label(&met->row->option, met->is_short, buf);
 }
 
-/* An empty folder or file is what an unset variable of a shell gives: it must not mean "none". */
 static int set_knob(struct mr_cli_parse *parse, const struct mr_cli_met *met, struct mr_error *err)
 {
 	enum mr_field_id id = (enum mr_field_id)met->row->option.field;

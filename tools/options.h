@@ -26,14 +26,12 @@ struct mr_cli_met {
 	bool is_short; /* by its letter */
 };
 
-#define MR_OPTIONS_LABEL_SIZE 32
-
 /* What is gathered besides the result itself; borrows from argv. */
 struct mr_cli_parse {
 	struct mr_cli cli;
 	struct mr_cli_met *met; /* all the options, in the order of the command line */
 	size_t n_met;
-	char label[MR_OPTIONS_LABEL_SIZE]; /* of the option that is being applied */
+	char label[MR_OPTABLE_LABEL_SIZE]; /* of the option that is being applied */
 	const char *code; /* -c */
 	const char *lang; /* --lang */
 };
@@ -63,7 +61,7 @@ enum {
 /* MR_OPTIONS_COUNT rows. */
 const struct mr_cli_row *mr_options_rows(void);
 /* "--memory", or "-m (--memory)" when the letter was typed; returns buf. */
-const char *mr_options_label(const struct mr_cli_met *met, char buf[MR_OPTIONS_LABEL_SIZE]);
+const char *mr_options_label(const struct mr_cli_met *met, char buf[MR_OPTABLE_LABEL_SIZE]);
 /* Messages begin with the label. */
 int mr_options_apply(struct mr_cli_parse *parse, const struct mr_cli_met *met,
 		     struct mr_error *err);

@@ -21,6 +21,8 @@ CREATE TABLE store_info (
 	name TEXT PRIMARY KEY, -- id: 128 random bits that name this store in checkpoints
 	value TEXT NOT NULL -- as text
 ) STRICT, WITHOUT ROWID;
+INSERT INTO store_info VALUES ('id', lower(hex(randomblob(16))));
+PRAGMA application_id = 1835950949;
 
 --- The store's chain: one row for each run taken in, and each act on the store
 CREATE TABLE chain (

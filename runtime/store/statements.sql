@@ -222,9 +222,6 @@ DELETE FROM chain WHERE seq <= :last_seq;
 --@ info.get
 SELECT value FROM store_info WHERE name = :name;
 
---@ info.set
-INSERT INTO store_info (name, value) VALUES (:name, :value);
-
 --@ loss.insert
 INSERT INTO store_losses (seq, source, reason, bytes) VALUES (:seq, :source, :reason, :bytes);
 

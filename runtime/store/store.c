@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +24,7 @@
 #include "runtime/store/place.h"
 #include "runtime/store/sections.h"
 
-#define APPLICATION_ID 0x6d6e6365 /* "mnce" */
+#define APPLICATION_ID 1835950949 /* "mnce"; set by schema.sql */
 
 static const struct meaning {
 	int rc; /* primary result code */
@@ -177,6 +176,18 @@ static int last_version(const char *sections)
 	return version;
 }
 
+/* A database without a version is ours to fill only when there is nothing in it. */
+static int refuse_foreign(struct mr_store *store, struct mr_error *err)
+{
+	sqlite3_int64 tables = 0;
+	int r = mr_store_get_int(store, "SELECT count(*) FROM sqlite_schema", &tables, err);
+
+	if (r < 0 || tables == 0)
+		return r;
+	return mr_err(err, MR_E_PROTO, EEXIST,
+		      "%s is a database of something else; choose another store", store->path);
+}
+
 /* In a transaction: another process may have done it meanwhile. */
 static int apply_sections(struct mr_store *store, const char *sections, struct mr_error *err)
 {
@@ -185,6 +196,8 @@ static int apply_sections(struct mr_store *store, const char *sections, struct m
 	char sql[80];
 	int r = mr_store_get_int(store, "PRAGMA user_version", &version, err);
 
+	if (r == 0 && version == 0)
+		r = refuse_foreign(store, err);
 	while (r == 0 && mr_section_next(&sections, &section)) {
 		mr_auto_free char *text = mr_str_ndup(section.text, section.size);
 		long to = strtol(section.name, NULL, 10);
@@ -211,36 +224,6 @@ int mr_store_migrate(struct mr_store *store, const char *sections, struct mr_err
 		return r;
 	}
 	return mr_store_commit(store, err);
-}
-
-static int name_store(struct mr_store *store, struct mr_error *err)
-{
-	unsigned char id[16];
-	char hex[33], sql[160];
-
-	if (getrandom(id, sizeof(id), 0) != sizeof(id))
-		return mr_err(err, MR_E_SYS, errno, "random bytes: %m");
-	mr_str_hex(id, sizeof(id), hex);
-	snprintf(sql, sizeof(sql),
-		 "INSERT OR IGNORE INTO store_info VALUES ('id', '%s'); PRAGMA application_id = %d",
-		 hex, APPLICATION_ID);
-	return mr_store_exec(store, sql, "make the store", err);
-}
-
-static int make_new(struct mr_store *store, struct mr_error *err)
-{
-	sqlite3_int64 tables = 0;
-	int r = mr_store_get_int(store, "SELECT count(*) FROM sqlite_schema", &tables, err);
-
-	if (r < 0)
-		return r;
-	if (tables > 0)
-		return mr_err(err, MR_E_PROTO, EEXIST,
-			      "%s is a database of something else; choose another store",
-			      store->path);
-	r = mr_store_exec(store, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL",
-			  "make the store", err);
-	return r;
 }
 
 /* What kind of database it is, by the numbers of its header alone. */
@@ -273,10 +256,8 @@ static int judge_version(struct mr_store *store, enum mr_store_mode mode, struct
 					"%d while it is only read",
 					store->path, (long long)version,
 					last_version(mr_sql_schema));
-	if (version == 0 && (r = make_new(store, err)) < 0)
-		return r;
-	r = mr_store_migrate(store, mr_sql_schema, err);
-	return r == 0 && version == 0 ? name_store(store, err) : r;
+	r = mr_store_exec(store, "PRAGMA auto_vacuum = INCREMENTAL", "make the store", err);
+	return r < 0 ? r : mr_store_migrate(store, mr_sql_schema, err);
 }
 
 /* --- opening --------------------------------------------------------------- */
@@ -389,9 +370,12 @@ static int open_write(struct mr_store *store, const struct mr_place *place, unsi
 		r = connect_db(store, SQLITE_OPEN_READWRITE, "", busy_ms, err);
 	if (r == 0)
 		r = judge_version(store, MR_STORE_WRITE, err);
-	if (r == 0)
-		r = mr_store_exec(store, "PRAGMA synchronous = NORMAL", "set up", err);
-	return r;
+	if (r < 0)
+		return r;
+	r = mr_store_exec(store, "PRAGMA journal_mode = WAL", "set up", err);
+	if (r < 0 && err->code != MR_E_BUSY) /* else: it has been made this moment; next time */
+		return r;
+	return mr_store_exec(store, "PRAGMA synchronous = NORMAL", "set up", err);
 }
 
 int mr_store_open(const struct mr_place *place, enum mr_store_mode mode, unsigned int busy_ms,

@@ -489,6 +489,8 @@ static const char *const bad_values[][3] = {
 	  "*: \"a_b\"; accepted: letters, digits, '-' and '.', the first a letter or a digit" },
 	{ "json", "-o FD:x true",
 	  "*: unknown value \"FD:x\"; accepted: FILE, FD:N with the number of a descriptor, or -" },
+	{ "store", "--store= true",
+	  "*: unknown value \"\"; accepted: the path of a file, or none" },
 	{ "log-format", "--log-format xml true", "*: unknown value \"xml\"; accepted: text, json" },
 };
 

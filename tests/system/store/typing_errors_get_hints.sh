@@ -23,8 +23,8 @@ menace runs --sort wal
 assert_refused '--sort: unknown value "wal"; did you mean wall?'
 menace runs --since yesterday
 assert_refused '--since: "yesterday" is no time: accepted are'
-menace runs --limit many
-assert_refused "--limit: "
+menace runs -n many
+assert_refused "-n (--limit): "
 menace runs --limit
 assert_refused "--limit needs a value: N"
 menace audit verfiy
