@@ -3,7 +3,7 @@
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 
-set(spool_sources place redact spool)
+set(spool_sources canon place redact spool)
 list(TRANSFORM spool_sources REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/runtime/store/\\1.c")
 add_library(mr_spool STATIC ${spool_sources})
 target_link_libraries(mr_spool PUBLIC mr_base)

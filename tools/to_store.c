@@ -21,6 +21,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/spec.h"
+#include "runtime/store/canon.h"
 #include "runtime/store/record.h"
 #include "runtime/store/redact.h"
 
@@ -191,19 +192,18 @@ static void shorten_changes(json_t *record)
 	json_object_set_new(result, "workspace", workspace);
 }
 
+/* By our own printer: it takes a fifth of the time of jansson's, which looks for loops. */
 static char *dump_record(const struct mr_spec *spec, const json_t *result, int64_t batch_index)
 {
 	mr_auto_json json_t *record = make_record(spec, result, batch_index);
-	char *text = json_dumps(record, JSON_COMPACT);
+	size_t size = 0;
+	char *text = mr_canon_text(record, &size);
 
-	mr_assert(text);
-	if (strlen(text) <= MR_SPOOL_RECORD_MAX)
+	if (size <= MR_SPOOL_RECORD_MAX)
 		return text;
 	free(text);
 	shorten_changes(record);
-	text = json_dumps(record, JSON_COMPACT);
-	mr_assert(text);
-	return text;
+	return mr_canon_text(record, &size);
 }
 
 /* --- keeping it ------------------------------------------------------------ */

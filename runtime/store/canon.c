@@ -72,26 +72,57 @@ const char *mr_canon_number(double value, char *buf)
 	return buf;
 }
 
-static void put_string(FILE *out, const char *text, size_t size)
-{
-	static const char *const names[] = {
-		['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f", ['\r'] = "\\r"
-	};
+/* Text that grows. */
+struct out {
+	char *buf;
+	size_t n, room;
+};
 
-	putc_unlocked('"', out);
+static void add(struct out *out, const char *text, size_t size)
+{
+	if (out->n + size + 1 > out->room) {
+		out->room = (out->n + size + 1) * 2;
+		out->buf = realloc(out->buf, out->room);
+		mr_assert(out->buf);
+	}
+	memcpy(out->buf + out->n, text, size);
+	out->n += size;
+}
+
+static void add_char(struct out *out, char c)
+{
+	add(out, &c, 1);
+}
+
+static void add_escape(struct out *out, unsigned char c)
+{
+	static const char letters[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
+					['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\' };
+	char text[8];
+
+	if (c < sizeof(letters) && letters[c])
+		snprintf(text, sizeof(text), "\\%c", letters[c]);
+	else
+		snprintf(text, sizeof(text), "\\u%04x", c);
+	add(out, text, strlen(text));
+}
+
+static void put_string(struct out *out, const char *text, size_t size)
+{
+	size_t plain = 0; /* where the part that needs no escape begins */
+
+	add_char(out, '"');
 	for (size_t i = 0; i < size; i++) {
 		unsigned char c = (unsigned char)text[i];
 
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < N_ELEMENTS(names) && names[c])
-			fputs(names[c], out);
-		else if (c < 0x20)
-			fprintf(out, "\\u%04x", c);
-		else
-			putc_unlocked(c, out);
+		if (c >= 0x20 && c != '"' && c != '\\')
+			continue;
+		add(out, text + plain, i - plain);
+		add_escape(out, c);
+		plain = i + 1;
 	}
-	putc_unlocked('"', out);
+	add(out, text + plain, size - plain);
+	add_char(out, '"');
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -110,9 +141,9 @@ static int compare_keys(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void put(FILE *out, const json_t *json);
+static void put(struct out *out, const json_t *json);
 
-static void put_object(FILE *out, const json_t *json)
+static void put_object(struct out *out, const json_t *json)
 {
 	size_t n = json_object_size(json);
 	mr_auto_free const char **keys = mr_str_alloc(n * sizeof(*keys));
@@ -123,36 +154,53 @@ static void put_object(FILE *out, const json_t *json)
 	json_object_foreach ((json_t *)(uintptr_t)json, key, value)
 		keys[i++] = key;
 	qsort(keys, n, sizeof(*keys), compare_keys);
-	putc_unlocked('{', out);
+	add_char(out, '{');
 	for (i = 0; i < n; i++) {
 		if (i > 0)
-			putc_unlocked(',', out);
+			add_char(out, ',');
 		put_string(out, keys[i], strlen(keys[i]));
-		putc_unlocked(':', out);
+		add_char(out, ':');
 		put(out, json_object_get(json, keys[i]));
 	}
-	putc_unlocked('}', out);
+	add_char(out, '}');
 }
 
-static void put_array(FILE *out, const json_t *json)
+static void put_array(struct out *out, const json_t *json)
 {
-	putc_unlocked('[', out);
+	add_char(out, '[');
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		if (i > 0)
-			putc_unlocked(',', out);
+			add_char(out, ',');
 		put(out, json_array_get(json, i));
 	}
-	putc_unlocked(']', out);
+	add_char(out, ']');
 }
 
-static void put_integer(FILE *out, json_int_t value)
+static void put_integer(struct out *out, json_int_t value)
 {
 	bool exact = value <= EXACT_MAX && value >= -EXACT_MAX;
+	uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	char text[24];
+	char *p = text + sizeof(text);
 
-	fprintf(out, exact ? "%lld" : "\"%lld\"", (long long)value);
+	if (!exact)
+		*--p = '"';
+	do
+		*--p = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (value < 0)
+		*--p = '-';
+	if (!exact)
+		*--p = '"';
+	add(out, p, (size_t)(text + sizeof(text) - p));
 }
 
-static void put(FILE *out, const json_t *json)
+static void put_word(struct out *out, const char *word)
+{
+	add(out, word, strlen(word));
+}
+
+static void put(struct out *out, const json_t *json)
 {
 	char number[MR_CANON_NUMBER_SIZE];
 
@@ -170,27 +218,28 @@ static void put(FILE *out, const json_t *json)
 		put_integer(out, json_integer_value(json));
 		return;
 	case JSON_REAL:
-		fputs(mr_canon_number(json_real_value(json), number), out);
+		put_word(out, mr_canon_number(json_real_value(json), number));
 		return;
 	case JSON_TRUE:
-		fputs("true", out);
+		put_word(out, "true");
 		return;
 	case JSON_FALSE:
-		fputs("false", out);
+		put_word(out, "false");
 		return;
 	case JSON_NULL:
-		fputs("null", out);
+		put_word(out, "null");
 		return;
 	}
 }
 
 char *mr_canon_text(const struct json_t *json, size_t *ret_size)
 {
-	char *text = NULL;
-	FILE *out = open_memstream(&text, ret_size);
+	struct out out = { .room = 8192 };
 
-	mr_assert(out);
-	put(out, json);
-	mr_assert(fclose(out) == 0 && text);
-	return text;
+	out.buf = malloc(out.room);
+	mr_assert(out.buf);
+	put(&out, json);
+	out.buf[out.n] = '\0';
+	*ret_size = out.n;
+	return out.buf;
 }
