@@ -66,8 +66,9 @@ const char *mr_cgroup_note(const struct mr_cgroup *cg);
 
 /* One limit as the kernel shows it now. */
 struct mr_cgroup_shown {
-	const char *
-		key; /* "memory_max_bytes", "swap_max_bytes", "pids_max", "cpu_quota_us", "cpu_period_us" */
+	const char
+		*key; /* "memory_max_bytes", "swap_max_bytes", "sockets_max_bytes" (v1), "pids_max",
+		      "cpu_quota_us", "cpu_period_us" */
 	char file[64]; /* file it was read from, "memory.max" or "memory.limit_in_bytes" */
 	uint64_t value; /* MR_UNLIMITED for "max" */
 };

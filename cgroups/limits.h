@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,8 @@ struct mr_limits {
 	uint64_t pids_max; /* tasks (processes and threads) */
 	uint64_t cpu_quota_us; /* per cpu_period_us; MR_UNLIMITED: no limit */
 	uint64_t cpu_period_us;
+	bool sockets; /* packets can be held in sockets: v1 counts that memory apart, so it is
+			 given memory_max once more */
 };
 
 /* The kernel controllers that limits and statistics come from; bits of a mask. */

@@ -15,7 +15,8 @@
  * the rights of whoever opened the file.
  *
  * Swap is the odd one: memory.memsw limits memory and swap together, and exists
- * only with swap accounting.
+ * only with swap accounting.  The other is what TCP and UDP sockets hold, which has a
+ * limit of its own (named after TCP alone) and is not counted at all without one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +48,10 @@ static const struct mr_limit_file memsw_file =
 
 static const struct mr_limit_file swappiness_file =
 	MR_LIMIT_ROW("swap_max_bytes", "memory.swappiness", swap_max, MEMORY, MINUS);
+
+static const struct mr_limit_file sockets_file =
+	MR_LIMIT_ROW("sockets_max_bytes", "memory.kmem.tcp.limit_in_bytes", memory_max, MEMORY,
+		     MINUS);
 
 static const struct mr_stat_file stat_files[] = {
 	{ "cpu.stat",
@@ -106,6 +111,19 @@ static int confine_swap(const struct mr_group *g, const struct mr_limits *limits
 	return r < 0 ? mr_err_wrap(err, r, "set limit") : 0;
 }
 
+/* Off until it has a limit, and then for sockets made later.  Written only where packets can be:
+ * the first such group on a host makes the kernel patch its own code. */
+static int confine_sockets(const struct mr_group *g, const struct mr_limits *limits,
+			   struct mr_error *err)
+{
+	int r;
+
+	if (!limits->sockets || limits->memory_max == MR_UNLIMITED)
+		return 0;
+	r = mr_limits_write(g->dir_fd, &sockets_file, limits, err);
+	return r < 0 ? mr_err_wrap(err, r, "set limit") : 0;
+}
+
 static int confine(const struct mr_group *g, const struct mr_limits *limits, char *note,
 		   size_t note_size, struct mr_error *err)
 {
@@ -120,9 +138,10 @@ static int confine(const struct mr_group *g, const struct mr_limits *limits, cha
 		return mr_err_wrap(err, r, "a group above allows less CPU than is asked");
 	if (r < 0)
 		return r;
-	if (g->controllers & MR_CONTROLLER_BIT(MR_CONTROLLER_MEMORY))
-		return confine_swap(g, limits, note, note_size, err);
-	return 0;
+	if (!(g->controllers & MR_CONTROLLER_BIT(MR_CONTROLLER_MEMORY)))
+		return 0;
+	r = confine_sockets(g, limits, err);
+	return r < 0 ? r : confine_swap(g, limits, note, note_size, err);
 }
 
 /* The swap row: memory.memsw less memory.limit, or swappiness where that says 0. */
@@ -145,6 +164,18 @@ static int show_swap(const struct mr_group *g, uint64_t memory, struct mr_cgroup
 	return 0;
 }
 
+/* The row of sockets, where they have a limit. */
+static int show_sockets(const struct mr_group *g, struct mr_cgroup_shown *shown, size_t cap,
+			size_t *n)
+{
+	uint64_t value, unused;
+	int r = mr_limits_read(g->dir_fd, &sockets_file, &value, &unused);
+
+	if (r == 0 && value != MR_UNLIMITED)
+		mr_hierarchy_show_row(shown, cap, n, sockets_file.key, sockets_file.file, value);
+	return r == -ENOENT ? 0 : r;
+}
+
 static int show(const struct mr_group *g, struct mr_cgroup_shown *shown, size_t cap, size_t *n,
 		struct mr_error *err)
 {
@@ -163,6 +194,10 @@ static int show(const struct mr_group *g, struct mr_cgroup_shown *shown, size_t 
 			r = show_swap(g, value, shown, cap, n);
 		if (r < 0)
 			return mr_err(err, MR_E_SYS, -r, "read %s: %m", memsw_file.file);
+		if (file->controller == MR_CONTROLLER_MEMORY)
+			r = show_sockets(g, shown, cap, n);
+		if (r < 0)
+			return mr_err(err, MR_E_SYS, -r, "read %s: %m", sockets_file.file);
 	}
 	return 0;
 }

@@ -31,6 +31,8 @@
 #include "runtime/launch/steps.h"
 #include "runtime/spec/spec.h"
 
+#define REAP_BATCH 64
+
 _Noreturn static void fail(struct mr_child *c, const struct mr_error *err)
 {
 	struct mr_sync_msg msg = { .type = MR_SYNC_FAILED, .error = *err };
@@ -128,20 +130,31 @@ static void report_exit(struct mr_child *c, int status)
 	mr_sync_send(c->sync_fd, &msg, NULL, 0);
 }
 
-static void reap(struct mr_child *c, pid_t main_pid)
+/* True when there may be more: a payload that makes orphans as fast as they are reaped must not
+ * keep us from the supervisor's word. */
+static bool reap(struct mr_child *c, pid_t main_pid)
 {
-	int status, main_status = 0;
-	bool ended = false;
-	pid_t pid;
+	int status;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == main_pid) {
-			main_status = status;
-			ended = true;
-		}
+	for (int i = 0; i < REAP_BATCH; i++) {
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		if (pid <= 0)
+			return false;
+		if (pid == main_pid)
+			report_exit(c, status);
 	}
-	if (ended)
-		report_exit(c, main_status);
+	return true;
+}
+
+/* One read: a flood of signals, which the payload may send us, must not hold us either.  What is
+ * left of it wakes the next poll. */
+static void take_signals(int signals)
+{
+	struct signalfd_siginfo infos[16];
+
+	if (read(signals, infos, sizeof(infos)) < 0 && errno != EAGAIN && errno != EINTR)
+		_exit(125);
 }
 
 static void obey(struct mr_child *c, pid_t main_pid)
@@ -158,10 +171,25 @@ static void obey(struct mr_child *c, pid_t main_pid)
 		     msg.signal); /* no group of that id any more: the process, if it lives */
 }
 
+_Noreturn static void watch_over(struct mr_child *c, pid_t main_pid, int signals)
+{
+	struct pollfd polls[] = { { .fd = c->sync_fd, .events = POLLIN },
+				  { .fd = signals, .events = POLLIN } };
+	bool more = false;
+
+	for (;;) {
+		if (poll(polls, N_ELEMENTS(polls), more ? 0 : -1) < 0 && errno != EINTR)
+			_exit(125);
+		take_signals(signals);
+		more = reap(c, main_pid);
+		if (polls[0].revents)
+			obey(c, main_pid);
+	}
+}
+
 _Noreturn void mr_init_main(struct mr_child *c)
 {
 	struct mr_error err = MR_ERROR_INIT;
-	struct pollfd polls[2];
 	sigset_t all;
 	pid_t main_pid;
 	int signals;
@@ -187,17 +215,5 @@ _Noreturn void mr_init_main(struct mr_child *c)
 		fail(c, &err);
 	for (int i = 0; i < 3; i++)
 		close(i); /* the caller's, from the clone */
-	polls[0] = (struct pollfd){ .fd = c->sync_fd, .events = POLLIN };
-	polls[1] = (struct pollfd){ .fd = signals, .events = POLLIN };
-	for (;;) {
-		struct signalfd_siginfo info;
-
-		if (poll(polls, 2, -1) < 0 && errno != EINTR)
-			_exit(125);
-		while (read(signals, &info, sizeof(info)) > 0)
-			;
-		reap(c, main_pid);
-		if (polls[0].revents)
-			obey(c, main_pid);
-	}
+	watch_over(c, main_pid, signals);
 }

@@ -548,11 +548,14 @@ int mr_rootfs_dev(struct mr_child *c, struct mr_error *err)
 	return r < 0 ? r : mr_mountfd_setattr(dev, MOUNT_ATTR_RDONLY, "/dev", err);
 }
 
-/* Readable by everyone or by root, of no use to a program, about the host. */
+/* Readable by everyone or by root, of no use to a program, about the host.  Also locks: open file
+ * description locks have no process, so every pid namespace shows those of all others, with a
+ * range that their owner chooses. */
 static const char *const proc_masks[] = {
-	"acpi",	       "asound", "interrupts",	  "kallsyms",	   "kcore",
-	"key-users",   "keys",	 "kmsg",	  "latency_stats", "modules",
-	"sched_debug", "scsi",	 "sysrq-trigger", "timer_list",	   "timer_stats",
+	"acpi",		 "asound",     "cmdline",     "fs",	     "interrupts",
+	"kallsyms",	 "kcore",      "key-users",   "keys",	     "kmsg",
+	"latency_stats", "locks",      "modules",     "sched_debug", "scsi",
+	"sysrq-trigger", "timer_list", "timer_stats",
 };
 
 static int mask_proc(struct mr_child *c, int proc, const char *name, struct mr_error *err)

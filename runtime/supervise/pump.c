@@ -272,6 +272,7 @@ static void on_feed_readable(struct mr_source *source, uint32_t events)
 		return;
 	}
 	pump->end = (size_t)n;
+	pump->fed += n;
 	mr_loop_remove(pump->loop, &pump->in);
 	if (mr_loop_modify(pump->loop, &pump->out, EPOLLOUT, &err) < 0)
 		end_feed(pump);
@@ -334,6 +335,9 @@ static void give_back(struct mr_pump_in *pump)
 
 	if (pump->unread_fd >= 0 && ioctl(pump->unread_fd, FIONREAD, &in_pipe) == 0)
 		unread += in_pipe;
+	/* A payload of the caller's user can write into the pipe, too: no further than we came. */
+	if (unread > pump->fed)
+		unread = pump->fed;
 	if (unread > 0 && lseek(pump->in_fd, -unread, SEEK_CUR) < 0)
 		return; /* not seekable after all: read is read */
 }

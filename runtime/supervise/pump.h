@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "runtime/base/loop.h"
 #include "runtime/supervise/capture.h"
@@ -65,6 +66,7 @@ struct mr_pump_in {
 	bool own_in, in_is_file;
 	int out_fd; /* write end, owned */
 	bool tty; /* out_fd is a terminal's master: end of file is typed (^D) */
+	off_t fed; /* bytes taken from in_fd */
 	int unread_fd; /* once out_fd is closed: reading end, to count what the payload left; or -1 */
 	char *buf;
 	size_t at, end;

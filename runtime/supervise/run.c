@@ -73,7 +73,8 @@ static struct mr_limits limits_of(const struct mr_spec *spec)
 				    .swap_max = spec->limits_swap_max_bytes,
 				    .pids_max = spec->limits_pids_max,
 				    .cpu_quota_us = MR_UNLIMITED,
-				    .cpu_period_us = CPU_PERIOD_US };
+				    .cpu_period_us = CPU_PERIOD_US,
+				    .sockets = spec->net_mode != MR_NET_NONE };
 
 	if (spec->limits_cpus != MR_UNLIMITED)
 		limits.cpu_quota_us = spec->limits_cpus * CPU_PERIOD_US / 1000;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -182,6 +183,33 @@ static int get_record_lock(void)
 	return lock.l_type == F_UNLCK ? -1 : 0;
 }
 
+/* A lock with a range that says who it is, on a file that nobody else can open. */
+static int put_shown_lock(void)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_start = KEY, .l_len = 1 };
+	int fd = memfd_create("meet", 0);
+
+	return fd < 0 ? -1 : fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+static int get_shown_lock(void)
+{
+	char line[256], sign[32];
+	FILE *f = fopen("/proc/locks", "re");
+	int found = -1;
+
+	if (!f)
+		return -1;
+	snprintf(sign, sizeof(sign), " %d %d\n", KEY, KEY);
+	while (fgets(line, sizeof(line), f)) {
+		if (strstr(line, sign))
+			found = 0;
+	}
+	fclose(f);
+	errno = ENOENT;
+	return found;
+}
+
 static const struct channel {
 	const char *name;
 	int (*put)(void);
@@ -197,6 +225,7 @@ static const struct channel {
 	{ "key", put_key, get_key },
 	{ "flock", put_flock, get_flock },
 	{ "record-lock", put_record_lock, get_record_lock },
+	{ "shown-lock", put_shown_lock, get_shown_lock },
 };
 
 int main(int argc, char **argv)

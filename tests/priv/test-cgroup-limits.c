@@ -70,7 +70,7 @@ static uint64_t shown(const struct mr_cgroup *cg, const char *key)
 
 static void the_kernel_shows_what_was_asked(void **state)
 {
-	const struct mr_limits l = { 33554432 + 4095, 0, 8, 25000, 50000 };
+	const struct mr_limits l = { 33554432 + 4095, 0, 8, 25000, 50000, false };
 	struct mr_cgroup *cg = make("show", &l, 3);
 
 	(void)state;
@@ -98,7 +98,7 @@ static void unlimited_stays_unlimited(void **state)
 
 static void absurd_values_end_in_a_limit_or_a_refusal(void **state)
 {
-	struct mr_limits l = { MR_UNLIMITED - 1, 0, MR_UNLIMITED - 1, MR_UNLIMITED, 0 };
+	struct mr_limits l = { MR_UNLIMITED - 1, 0, MR_UNLIMITED - 1, MR_UNLIMITED, 0, false };
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_cgroup *cg = make("absurd", &l, 1);
 
@@ -133,7 +133,7 @@ __attribute__((no_sanitize("address"))) static int touch_memory(void *arg)
 
 static void memory_case(uint64_t limit, size_t touch, int want_status)
 {
-	const struct mr_limits l = { limit, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
+	const struct mr_limits l = { limit, 0, MR_UNLIMITED, MR_UNLIMITED, 0, false };
 	struct mr_cgroup *cg = make("memory", &l, 0);
 	struct mr_cgroup_stats s;
 
@@ -185,7 +185,7 @@ static void memory_without_limit(void **state)
 
 static void oom_is_an_event_a_count_and_a_level(void **state)
 {
-	const struct mr_limits l = { 8 * MIB, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
+	const struct mr_limits l = { 8 * MIB, 0, MR_UNLIMITED, MR_UNLIMITED, 0, false };
 	struct mr_cgroup *cg = make("oom", &l, 0);
 	size_t touch = 64 * MIB;
 	struct pollfd p = { 0 };
@@ -219,7 +219,7 @@ static int hide_oom(void *arg)
 /* v1 kills one process, and its parent may say all is well; v2 kills the whole group. */
 static void oom_of_a_grandchild_is_counted(void **state)
 {
-	const struct mr_limits l = { 8 * MIB, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
+	const struct mr_limits l = { 8 * MIB, 0, MR_UNLIMITED, MR_UNLIMITED, 0, false };
 	struct mr_cgroup *cg = make("hidden", &l, 0);
 	bool v2 = mr_cgroup_host_mode(host) == MR_CGROUP_V2;
 	size_t touch = 64 * MIB;
@@ -276,7 +276,7 @@ static int fork_sixty(void *arg)
 
 static void pids_case(uint64_t limit, unsigned int extra, int want_made)
 {
-	const struct mr_limits l = { MR_UNLIMITED, MR_UNLIMITED, limit, MR_UNLIMITED, 0 };
+	const struct mr_limits l = { MR_UNLIMITED, MR_UNLIMITED, limit, MR_UNLIMITED, 0, false };
 	struct mr_cgroup *cg = make("pids", &l, extra);
 	struct mr_cgroup_stats s;
 	int status = wait_status(spawn(cg, fork_sixty, NULL));
@@ -340,7 +340,7 @@ static int spin_half_a_second(void *arg)
 
 static void cpu_share_is_kept_and_throttling_counted(void **state)
 {
-	const struct mr_limits l = { MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 5000, 50000 };
+	const struct mr_limits l = { MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 5000, 50000, false };
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_cgroup *cg = make("cpu", &l, 0);
 	struct mr_cgroup_stats s;
@@ -386,7 +386,7 @@ static int fork_bomb(void *arg)
 
 static void bomb_case(bool fallback)
 {
-	const struct mr_limits l = { 256 * MIB, 0, 64, MR_UNLIMITED, 0 };
+	const struct mr_limits l = { 256 * MIB, 0, 64, MR_UNLIMITED, 0, false };
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_cgroup *cg = make("bomb", &l, 0);
 	int full[2];

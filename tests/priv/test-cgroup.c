@@ -5,7 +5,7 @@
  */
 #include "tests/priv/test-cgroup.h"
 
-static const struct mr_limits some_limits = { 64 * MIB, 0, 16, MR_UNLIMITED, 0 };
+static const struct mr_limits some_limits = { 64 * MIB, 0, 16, MR_UNLIMITED, 0, false };
 
 static void nothing_is_left_after_a_life(void **state)
 {
@@ -105,8 +105,8 @@ static void failure_removes_what_was_made(void **state)
 	/* The last hierarchy is not a cgroup directory any more. */
 	mr_close(h->h[h->n - 1].base_fd);
 	h->h[h->n - 1].base_fd = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	assert_true(mr_cgroup_new(h, name, &(struct mr_limits){ 64 * MIB, 0, 16, 50000, 0 }, 0, &cg,
-				  &err) < 0);
+	assert_true(mr_cgroup_new(h, name, &(struct mr_limits){ 64 * MIB, 0, 16, 50000, 0, false },
+				  0, &cg, &err) < 0);
 	assert_null(cg);
 	mr_cgroup_host_free(h);
 	assert_int_equal(count_left(name), 0);

@@ -36,9 +36,9 @@
 #include "runtime/base/io.h"
 
 #define MIB (1024ULL * 1024)
-#define NO_LIMITS                                                         \
-	{                                                                 \
-		MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 0 \
+#define NO_LIMITS                                                                \
+	{                                                                        \
+		MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 0, false \
 	}
 
 #define assert_ok(expr)                                             \

@@ -22,9 +22,9 @@
 #include "tests/lib/temptree.h"
 
 #define ALL ((1U << MR_CONTROLLER_COUNT_) - 1)
-#define NO_LIMITS                                                         \
-	{                                                                 \
-		MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 0 \
+#define NO_LIMITS                                                                \
+	{                                                                        \
+		MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 0, false \
 	}
 
 /* A file of the folder and what is in it; a list ends with an empty row. */
@@ -114,7 +114,7 @@ static void assert_confines(const struct mr_hierarchy_ops *ops, const struct tem
 
 static void v2_writes_every_limit_in_the_kernels_words(void **state)
 {
-	const struct mr_limits l = { 67108864, 0, 8, 50000, 100000 };
+	const struct mr_limits l = { 67108864, 0, 8, 50000, 100000, false };
 
 	assert_confines(&mr_v2_ops, *state, &l, 2,
 			FILES({ "memory.max", "" }, { "memory.swap.max", "" },
@@ -140,7 +140,7 @@ static void v2_without_pids_fails_only_when_asked(void **state)
 
 static void v1_writes_every_limit_in_the_kernels_words(void **state)
 {
-	const struct mr_limits l = { 67108864, 4096, 8, 50000, 0 };
+	const struct mr_limits l = { 67108864, 4096, 8, 50000, 0, false };
 
 	assert_confines(&mr_v1_ops, *state, &l, 2,
 			FILES({ "memory.limit_in_bytes", "" },
@@ -154,9 +154,25 @@ static void v1_writes_every_limit_in_the_kernels_words(void **state)
 			"");
 }
 
+static void v1_limits_the_memory_of_sockets_where_they_carry(void **state)
+{
+	struct mr_limits l = { 67108864, MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 0, false };
+	struct mr_error err = MR_ERROR_INIT;
+	char note[160];
+
+	assert_confines(&mr_v1_ops, *state, &l, 0, FILES({ "memory.limit_in_bytes", "" }),
+			FILES({ "memory.limit_in_bytes", "67108864" }), "");
+	l.sockets = true;
+	assert_int_equal(confine(&mr_v1_ops, *state, &l, 0, note, &err), -ENOENT);
+	assert_string_equal(err.msg, "set limit: sockets_max_bytes: no "
+				     "memory.kmem.tcp.limit_in_bytes in this cgroup");
+	assert_confines(&mr_v1_ops, *state, &l, 0, FILES({ "memory.kmem.tcp.limit_in_bytes", "" }),
+			FILES({ "memory.kmem.tcp.limit_in_bytes", "67108864" }), "");
+}
+
 static void v1_without_memsw_avoids_swap_and_says_so(void **state)
 {
-	const struct mr_limits l = { 67108864, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
+	const struct mr_limits l = { 67108864, 0, MR_UNLIMITED, MR_UNLIMITED, 0, false };
 
 	assert_confines(&mr_v1_ops, *state, &l, 0,
 			FILES({ "memory.limit_in_bytes", "" }, { "memory.swappiness", "" }),
@@ -166,7 +182,7 @@ static void v1_without_memsw_avoids_swap_and_says_so(void **state)
 
 static void v1_swap_without_memory_limit_avoids_swap(void **state)
 {
-	const struct mr_limits l = { MR_UNLIMITED, 0, MR_UNLIMITED, MR_UNLIMITED, 0 };
+	const struct mr_limits l = { MR_UNLIMITED, 0, MR_UNLIMITED, MR_UNLIMITED, 0, false };
 
 	assert_confines(&mr_v1_ops, *state, &l, 0,
 			FILES({ "memory.memsw.limit_in_bytes", "" }, { "memory.swappiness", "" }),
@@ -428,6 +444,7 @@ int main(void)
 		TEST(v2_writes_every_limit_in_the_kernels_words),
 		TEST(v2_without_pids_fails_only_when_asked),
 		TEST(v1_writes_every_limit_in_the_kernels_words),
+		TEST(v1_limits_the_memory_of_sockets_where_they_carry),
 		TEST(v1_without_memsw_avoids_swap_and_says_so),
 		TEST(v1_swap_without_memory_limit_avoids_swap),
 		TEST(unlimited_writes_nothing),

@@ -13,12 +13,12 @@ export XDG_RUNTIME_DIR=$tmp/user
 ours=("${as_user[@]}" "$MENACE_RUN" -q --best-effort cgroup)
 
 run_plain "${ours[@]}" -o "$tmp/user/result" --workspace "$tmp/user/work" \
-	--keep-changes "$tmp/user/kept" -- sh -c 'mkdir dir; echo x >dir/file; ln -s x link; chmod 4777 dir/file'
+	--keep-changes "$tmp/user/kept" -- sh -c 'mkdir dir; echo x >dir/file; ln -s x link; chmod 3777 dir/file'
 assert_status 0
 assert_eq "$(find "$tmp/user/result" "$tmp/user/kept" -not \( -user 65534 -group 65534 \))" "" \
 	"files of somebody else"
 assert_eq "$(stat -c %a "$tmp/user/result")" 644 "mode of the result"
-assert_eq "$(find "$tmp/user/kept" -perm /7000)" "" "set-user-ID files kept"
+assert_eq "$(find "$tmp/user/kept" -perm /7000)" "" "special mode bits kept"
 
 # Where he may not write, we may not for him: not by group 0 either.
 for place in "$tmp/group-root/result" "$tmp/result-of-nobody" /etc/menace-result; do
@@ -32,7 +32,7 @@ assert_refused "make $tmp/group-root/kept: Permission denied"
 assert_absent "$tmp/group-root/kept"
 
 # As root: root's, whatever the payload was.
-run --workspace "$tmp/user/work" --keep-changes "$tmp/kept" -- sh -c 'echo x >file; chmod 6777 file'
+run --workspace "$tmp/user/work" --keep-changes "$tmp/kept" -- sh -c 'echo x >file; chmod 3777 file'
 assert_status 0
 assert_eq "$(find "$result" "$tmp/kept" -not \( -user 0 -group 0 \))" "" "files of somebody else"
-assert_eq "$(find "$tmp/kept" -perm /7000)" "" "set-user-ID files kept"
+assert_eq "$(find "$tmp/kept" -perm /7000)" "" "special mode bits kept"

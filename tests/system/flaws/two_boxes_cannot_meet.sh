@@ -22,7 +22,7 @@ SH
 run_plain unshare -i -n -m bash -c '
 	mount -t tmpfs t /dev/shm && cp "$1/meet" "$1/control" /dev/shm/ && mount -t tmpfs t /tmp &&
 		exec setpriv --reuid=65534 --regid=65534 --clear-groups bash /dev/shm/control' bash "$tmp"
-for channel in shm tmp sysv-shm sysv-queue posix-queue abstract key flock record-lock; do
+for channel in shm tmp sysv-shm sysv-queue posix-queue abstract key flock record-lock shown-lock; do
 	assert_contains "$stdout" "$channel found" "control"
 done
 
@@ -35,7 +35,7 @@ check()
 	assert_eq "$line" ready "the first box"
 	run "$@" --ro "$tmp/meet:/meet" -- /meet get /usr/bin/env
 	assert_status 0
-	assert_eq "$(grep -c . "$tmp/stdout")" 10 "channels tried"
+	assert_eq "$(grep -c . "$tmp/stdout")" 11 "channels tried"
 	assert_eq "$(grep -v lock "$tmp/stdout" | grep ' found$')" "" "signs found with '$*'"
 	# shellcheck disable=SC2154 # set by coproc
 	eval "exec ${put[1]}>&-"

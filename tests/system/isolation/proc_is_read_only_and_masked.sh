@@ -6,8 +6,8 @@
 
 . "$(dirname "$0")/../../lib/system.sh"
 
-masked='acpi asound interrupts kallsyms kcore key-users keys kmsg latency_stats modules sched_debug scsi
-	sysrq-trigger timer_list timer_stats'
+masked='acpi asound cmdline fs interrupts kallsyms kcore key-users keys kmsg latency_stats locks modules
+	sched_debug scsi sysrq-trigger timer_list timer_stats'
 check()
 {
 	local name

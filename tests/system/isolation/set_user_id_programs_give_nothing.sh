@@ -18,7 +18,7 @@ run_plain "${as_user[@]}" "$tmp/id" -u
 for options in "" --userns "--level 2" "--uid 12345"; do
 	# shellcheck disable=SC2086 # words
 	run $options --ro "$tmp/id:/opt/id" --workspace "$tmp/work" -- sh -c 'id -u; /opt/id -u; /work/id -u
-		cp /opt/id /tmp/id && chmod 6755 /tmp/id && /tmp/id -u'
+		cp /opt/id /tmp/id; chmod 6755 /tmp/id; /tmp/id -u'
 	assert_eq "$(sort -u "$tmp/stdout" | wc -l) $(wc -l <"$tmp/stdout")" "1 4" "different users with '$options'"
 	run $options -- cat /proc/self/mountinfo
 	assert_eq "$(awk '$6 !~ "nosuid"' "$tmp/stdout")" "" "mounts that honour set-user-ID with '$options'"

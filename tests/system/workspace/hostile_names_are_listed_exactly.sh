@@ -15,6 +15,7 @@ import os
 open(b"bad\xff\xfename", "w").close()
 open("new\nline", "w").close()
 open("esc\x1b[2J", "w").close()
+open("csi\u009b2J\u00e9", "w").close()
 open("x" * 255, "w").close()
 os.symlink(b"/\xff", "link")
 for i in range(60):
@@ -29,4 +30,6 @@ assert_eq "$(json '[.workspace.changes.entries[] | select(.path == "new\nline")]
 assert_eq "$(json '[.workspace.changes.entries[] | select(.path | endswith("/bottom"))] | length')" 1
 assert_eq "$(json '.workspace.changes.entries[] | select(.path == "link") | .target_base64' | base64 -d | od -An -tx1)" " 2f ff"
 assert_not_contains "$stderr" $'\e' "summary"
+assert_not_contains "$stderr" $'\xc2\x9b' "summary"
+assert_contains "$stderr" $'csi?2J\xc3\xa9' "summary"
 assert_not_contains "$stderr" $'\nline' "summary"

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The sandbox's init has signals and orphans to see to.  A payload that makes them as
+# fast as it can holds up neither the end of its main process nor init's own end, which
+# is how a tree dies with a supervisor that was killed.
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+
+need_limits
+for what in signals orphans; do
+	run_helper --timeout 20 --pids 200 -- flood-init "$what" 6
+	assert_ended 7 exited
+	assert_le "$elapsed_ms" "$(scaled 4000)" "milliseconds of a flood of $what"
+done
+
+gone()
+{
+	! pgrep -x flood-init >/dev/null
+}
+for what in signals orphans; do
+	start -q --pids 200 -- /helpers/flood-init "$what" 6
+	wait_for_line flooding
+	kill -KILL "$supervisor"
+	wait "$supervisor" 2>/dev/null
+	wait_until 2 gone || fail "a flood of $what outlives the supervisor"
+done
