@@ -24,7 +24,7 @@ static char *decode(const char *text, size_t size, size_t *ret_size)
 	size_t n = 0;
 
 	for (size_t i = 0; i < size && text[i] != '='; i++) {
-		const char *digit = memchr(digits, text[i], 64);
+		const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
 
 		if (!digit)
 			return NULL;
@@ -55,7 +55,7 @@ int mr_spec_get_bytes(const struct mr_json *json, char **ret, size_t *ret_size,
 {
 	static const char *const keys[] = { "base64", NULL };
 	struct mr_json encoded;
-	const char *text = NULL;
+	const char *text = "";
 	size_t size = 0;
 	int r;
 

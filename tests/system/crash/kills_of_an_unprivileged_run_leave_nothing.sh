@@ -8,15 +8,17 @@
 . "$(dirname "$0")/../../lib/system.sh"
 
 need_unprivileged_user
-kill_at_random=$MENACE_HELPERS/kill-at-random
-need_file "$kill_at_random"
+need_file "$MENACE_HELPERS/kill-at-random"
+kill_at_random=$tmp/kill-at-random
+install -m 755 "$MENACE_HELPERS/kill-at-random" "$kill_at_random"
 check_leaks
 
 runs=$((MENACE_SLOWDOWN > 1 ? 20 : 60))
 mkdir "$tmp/runtime"
 chown 65534:65534 "$tmp/runtime"
 export XDG_RUNTIME_DIR=$tmp/runtime
-ours=("$MENACE_RUN" -q --best-effort cgroup)
+install -m 755 "$MENACE_RUN" "$tmp/menace-run"
+ours=("$tmp/menace-run" -q --best-effort cgroup)
 
 list_processes()
 {
