@@ -245,6 +245,7 @@ static int take_env_member(struct mr_spec *spec, const struct mr_json *json, str
 		r = get_env_name(json, &name, err);
 	if (r < 0)
 		return r;
+	mr_assert(name);
 	if (name[0] == '\0' || strchr(name, '='))
 		return mr_json_err(json, err, "not the name of a variable");
 	assignment = mr_str_format("%s=%s", name, value);

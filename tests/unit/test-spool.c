@@ -43,6 +43,7 @@ static void frames_and_what_is_none(void **state)
 		const char *text;
 		const char *const pieces[7];
 	} rows[] = {
+		/* NOLINTBEGIN(bugprone-suspicious-missing-comma): a hash amid the text */
 		{ "", { NULL } },
 		{ "\n\n\n", { NULL } },
 		{ "\n" FRAME_AB "\n", { "ab", "", NULL } },
@@ -67,6 +68,7 @@ static void frames_and_what_is_none(void **state)
 		{ "mr", { "mr", "does not begin as a record", NULL } },
 		{ "garbage\n" FRAME_AB "\n",
 		  { "garbage", "does not begin as a record", "ab", "", NULL } },
+		/* NOLINTEND(bugprone-suspicious-missing-comma) */
 	};
 
 	(void)state;
