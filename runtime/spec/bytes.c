@@ -82,8 +82,7 @@ int mr_spec_get_text(const struct mr_json *json, char **ret, struct mr_error *er
 
 	if (r < 0)
 		return r;
-	mr_assert(text);
-	if (strlen(text) != size)
+	if (!text || strlen(text) != size)
 		return mr_json_err(json, err, "holds a NUL byte");
 	*ret = mr_take_ptr(text);
 	return 0;
