@@ -131,11 +131,17 @@ need_cgroups()
 	[ "$(cgroup_mode)" != none ] || skip "no cgroups with limits"
 }
 
-# Sets as_user: words that run a command as an unprivileged user.
+# Sets as_user: words that run a command as an unprivileged user.  The programs under test are
+# from then on copies that he can start.
 need_unprivileged_user()
 {
 	need_root
 	need_program setpriv
+	# The build may be below a folder that only root may enter.
+	install -m 755 "$MENACE_RUN" "$tmp/menace-run" || fail "cannot copy $MENACE_RUN"
+	MENACE_RUN=$tmp/menace-run
+	[ -z "${MENACE:-}" ] || install -m 755 "$MENACE" "$tmp/menace" || fail "cannot copy $MENACE"
+	MENACE=${MENACE:+$tmp/menace}
 	# shellcheck disable=SC2034 # for the tests
 	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
 }

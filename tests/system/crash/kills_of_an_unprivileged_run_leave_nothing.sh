@@ -17,8 +17,7 @@ runs=$((MENACE_SLOWDOWN > 1 ? 20 : 60))
 mkdir "$tmp/runtime"
 chown 65534:65534 "$tmp/runtime"
 export XDG_RUNTIME_DIR=$tmp/runtime
-install -m 755 "$MENACE_RUN" "$tmp/menace-run"
-ours=("$tmp/menace-run" -q --best-effort cgroup)
+ours=("$MENACE_RUN" -q --best-effort cgroup)
 
 list_processes()
 {
