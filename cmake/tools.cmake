@@ -2,7 +2,7 @@
 # objects would cost as much as making the sandbox.
 add_executable(menace-run tools/menace-run.c tools/single.c tools/batch.c tools/dry_run.c
   tools/report.c tools/to_store.c tools/cli.c tools/optable.c tools/options.c)
-target_link_libraries(menace-run PRIVATE mr_spool mr_supervise mr_launch mr_spec mr_cgroups mr_netns mr_base)
+target_link_libraries(menace-run PRIVATE mr_spool mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
 if(MENACE_STATIC)
   target_link_options(menace-run PRIVATE -static)
 endif()
@@ -13,6 +13,11 @@ add_library(menace_commands OBJECT tools/cmd.c tools/term.c tools/optable.c ${co
 target_link_libraries(menace_commands PUBLIC mr_store mr_base)
 add_executable(menace tools/menace.c)
 target_link_libraries(menace PRIVATE menace_commands)
+
+# Puts the programs for the kernel in place; dynamic, for it starts once after a boot.
+add_executable(menace-probe-load tools/menace-probe-load.c)
+target_link_libraries(menace-probe-load PRIVATE mr_bpf_load)
+add_dependencies(menace-run menace-probe-load)
 
 # Manual pages: the tables become OPTIONS, FIELDS and the like.
 add_executable(gen-docs tools/gen-docs.c tools/cli.c tools/options.c)

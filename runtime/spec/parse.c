@@ -438,6 +438,7 @@ static const struct {
 	{ "sandbox", take_section },
 	{ "net", take_section },
 	{ "output", take_section },
+	{ "telemetry", take_section },
 	{ "program", take_program },
 	{ "snippet", take_snippet },
 	{ "args", take_args },

@@ -24,6 +24,15 @@ enum mr_userns { MR_USERNS_AUTO, MR_USERNS_ALWAYS };
 #define MR_WORDS_userns "auto", "always"
 enum mr_net_mode { MR_NET_NONE, MR_NET_LOOPBACK, MR_NET_HOST };
 #define MR_WORDS_net "none", "loopback", "host"
+/* In the order of enum mr_probe_level. */
+enum mr_telemetry_level {
+	MR_TELEMETRY_OFF,
+	MR_TELEMETRY_BASIC,
+	MR_TELEMETRY_DEFAULT,
+	MR_TELEMETRY_FULL,
+	MR_TELEMETRY_SYSCALLS,
+};
+#define MR_WORDS_telemetry "off", "basic", "default", "full", "syscalls"
 
 /* Where a value came from; a later one wins over an earlier one. */
 enum mr_origin {
@@ -92,6 +101,7 @@ struct mr_spec {
 #define MR_MEMBER_BOOL uint64_t
 #define MR_MEMBER_ENUM_userns uint64_t
 #define MR_MEMBER_ENUM_net uint64_t
+#define MR_MEMBER_ENUM_telemetry uint64_t
 #define MR_MEMBER_STR char *
 #define FIELD(section, name, type, ...) MR_MEMBER_##type section##_##name;
 #include "runtime/spec/fields.def"

@@ -39,6 +39,7 @@ int mr_run_host_keep_netns(struct mr_run_host *host, unsigned int max, struct mr
 
 void mr_run_host_close(struct mr_run_host *host)
 {
+	host->telemetry = mr_telemetry_host_free(host->telemetry);
 	host->netns = mr_netns_pool_free(host->netns);
 	host->lease_dir = mr_close(host->lease_dir);
 	host->cgroups = mr_cgroup_host_free(host->cgroups);

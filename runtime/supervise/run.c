@@ -192,6 +192,11 @@ static int start(struct mr_run *run, struct mr_error *err)
 	if (r >= 0)
 		r = make_cgroup(run, err);
 	run->cgroup_ns = mr_now_ns();
+	/* Before the first process, so that it is in the group that is observed when it is made. */
+	if (r >= 0)
+		mr_telemetry_begin(&run->telemetry, run->host,
+				   (enum mr_telemetry_level)run->spec->telemetry_level,
+				   run->cgroup);
 	return r < 0 ? r : launch(run, err);
 }
 
@@ -660,6 +665,7 @@ static void finish(struct mr_run *run)
 	mr_loop_remove(run->host->loop, &run->init);
 	mr_loop_remove(run->host->loop, &run->empty);
 	mr_loop_remove(run->host->loop, &run->oom);
+	mr_telemetry_finish(&run->telemetry);
 	mr_result_collect(run);
 	run->verdict = mr_verdict_reach(&run->facts);
 	if (run->changes_error.code) {
@@ -769,6 +775,7 @@ struct mr_run *mr_run_free(struct mr_run *run)
 	mr_capture_deinit(&run->out.capture);
 	mr_capture_deinit(&run->err.capture);
 	mr_denials_deinit(&run->denials);
+	mr_telemetry_deinit(&run->telemetry);
 	mr_changes_deinit(&run->changes);
 	mr_keep_deinit(&run->kept);
 	free(run);

@@ -16,6 +16,7 @@ struct mr_cgroup_host;
 struct mr_error;
 struct mr_loop;
 struct mr_netns_pool;
+struct mr_telemetry_host;
 struct mr_run;
 struct mr_spec;
 
@@ -26,6 +27,7 @@ struct mr_run_host {
 	int lease_dir;
 	struct mr_netns_pool
 		*netns; /* network namespaces to use again, or NULL: each run its own */
+	struct mr_telemetry_host *telemetry; /* made by the first run that wants it */
 };
 /* Open it, and sweep what crashed supervisors left. */
 int mr_run_host_open(struct mr_run_host *host, struct mr_error *err);

@@ -23,6 +23,7 @@
 #include "runtime/supervise/pump.h"
 #include "runtime/supervise/receipt.h"
 #include "runtime/supervise/run.h"
+#include "runtime/supervise/telemetry.h"
 #include "runtime/supervise/verdict.h"
 
 enum mr_run_state { MR_RUN_SETTING_UP, MR_RUN_RUNNING, MR_RUN_ENDING, MR_RUN_DONE };
@@ -51,6 +52,7 @@ struct mr_run {
 	struct mr_pump_in in;
 	struct mr_notify notify;
 	struct mr_denials denials;
+	struct mr_telemetry telemetry;
 	struct mr_procs procs; /* polled usage, without a control group */
 
 	bool init_gone, group_empty;

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What all programs share: the kernel's structs as far as they are used, the maps,
+ * and the question whose run a task is
+ *
+ * Structs are matched by name against the BTF of the running kernel: a member that is
+ * elsewhere is found, one that is not there is asked for first.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/wire.h"
+
+typedef __u64 u64;
+typedef __u32 u32;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernfs_node {
+	u64 id;
+};
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[1]; /* since 6.1 */
+};
+struct cgroup___before_6_1 {
+	u64 ancestor_ids[1];
+};
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	unsigned int level;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+struct super_block {
+	unsigned int s_dev;
+};
+struct inode {
+	unsigned long i_ino;
+	unsigned int i_nlink;
+	struct super_block *i_sb;
+};
+struct file {
+	struct inode *f_inode;
+};
+struct linux_binprm {
+	const char *filename;
+	struct file *file;
+	int argc;
+};
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+};
+typedef struct {
+	int counter;
+} atomic_t;
+struct signal_struct {
+	atomic_t live;
+	unsigned long maxrss; /* pages */
+	struct mm_struct *oom_mm;
+};
+struct sched_entity {
+	u64 sum_exec_runtime;
+};
+struct sched_info {
+	unsigned long long run_delay;
+};
+struct task_io_accounting {
+	u64 rchar, wchar, syscr, syscw, read_bytes, write_bytes;
+};
+struct task_struct {
+	int pid, tgid;
+	int exit_code;
+	char comm[16];
+	u64 start_boottime;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+	struct task_struct *real_parent, *group_leader;
+	struct pid *thread_pid;
+	struct signal_struct *signal;
+	struct mm_struct *mm;
+	struct css_set *cgroups;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct task_io_accounting ioac;
+};
+
+#pragma clang attribute pop
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MR_WIRE_SLOTS * 2);
+	__type(key, u64);
+	__type(value, struct mr_wire_run);
+} runs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, MR_WIRE_SLOTS);
+	__type(key, u32);
+	__type(value, struct mr_wire_slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct mr_wire_control);
+} control SEC(".maps");
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, MR_RING_VITAL_BYTES);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MR_WIRE_SLOTS *MR_RING_COUNT_);
+	__type(key, u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+/* The run that is being served: its slot and what marks its records. */
+struct served {
+	struct mr_wire_slot *slot;
+	u64 generation;
+	u64 began_ns;
+	u32 index;
+};
+
+/* A function of its own, so that where the member is missing nothing of it is ever reached. */
+static __noinline u64 ancestor_id_before_6_1(struct cgroup___before_6_1 *cgrp, u32 depth)
+{
+	u64 id = 0;
+
+	bpf_probe_read_kernel(&id, sizeof(id), (void *)&cgrp->ancestor_ids[depth]);
+	return id;
+}
+
+static __noinline u64 ancestor_id(struct cgroup *cgrp, u32 depth)
+{
+	struct cgroup *up = NULL;
+
+	bpf_probe_read_kernel(&up, sizeof(up), (void *)&cgrp->ancestors[depth]);
+	return up ? BPF_CORE_READ(up, kn, id) : 0;
+}
+
+/* The group of a run was met: whatever is made below it is looked for at this depth. */
+static __always_inline void note_depth(struct cgroup *cgrp)
+{
+	struct mr_wire_control *c = bpf_map_lookup_elem(&control, &(u32){ 0 });
+	u32 depth = (u32)BPF_CORE_READ(cgrp, level);
+
+	if (!c || !depth)
+		return;
+	for (int i = 0; i < MR_WIRE_DEPTHS; i++) {
+		u32 old = __sync_val_compare_and_swap(&c->depths[i], 0, depth);
+
+		if (!old || old == depth)
+			return;
+	}
+}
+
+/* A group at or above the task's that is observed. */
+static __always_inline struct mr_wire_run *find_run(struct task_struct *task)
+{
+	struct mr_wire_control *c = bpf_map_lookup_elem(&control, &(u32){ 0 });
+	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	u64 id = BPF_CORE_READ(cgrp, kn, id);
+	struct mr_wire_run *run = bpf_map_lookup_elem(&runs, &id);
+	u32 level;
+
+	if (run || !c)
+		return run;
+	level = (u32)BPF_CORE_READ(cgrp, level);
+	for (int i = 0; i < MR_WIRE_DEPTHS; i++) {
+		u32 depth = c->depths[i];
+
+		if (!depth)
+			return NULL;
+		if (depth >= level)
+			continue;
+		id = bpf_core_field_exists(cgrp->ancestors)
+			     ? ancestor_id(cgrp, depth)
+			     : ancestor_id_before_6_1((void *)cgrp, depth);
+		run = bpf_map_lookup_elem(&runs, &id);
+		if (run)
+			return run;
+	}
+	return NULL;
+}
+
+/* A slot that has another generation already went to another run. */
+static __always_inline bool serve(struct task_struct *task, struct served *s)
+{
+	struct mr_wire_run *run;
+
+	s->began_ns = bpf_ktime_get_ns();
+	run = find_run(task);
+	if (!run)
+		return false;
+	s->index = run->slot;
+	s->generation = run->generation;
+	s->slot = bpf_map_lookup_elem(&slots, &s->index);
+	return s->slot && s->slot->generation == s->generation;
+}
+
+static __always_inline void add(u64 *counter, u64 n)
+{
+	__sync_fetch_and_add(counter, n);
+}
+
+#define COUNT(s, name, n) add(&(s)->slot->counters[MR_COUNTER_##name], (n))
+
+static __always_inline void raise(u64 *counter, u64 n)
+{
+	/* Bounded: a loser sees a larger value, and gives way to one that is larger still. */
+	for (int i = 0; i < 8; i++) {
+		u64 old = *counter;
+
+		if (old >= n || __sync_val_compare_and_swap(counter, old, n) == old)
+			return;
+	}
+}
+
+/* Its number in the namespace that the run's init made: the second from the outside is enough,
+ * as the supervisor is in the first only where it is not in a container itself. */
+static __always_inline u32 inner_pid(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	unsigned int level = BPF_CORE_READ(pid, level);
+	struct upid up = {};
+
+	if (!level || level > 32)
+		return 0;
+	bpf_core_read(&up, bpf_core_type_size(struct upid),
+		      (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid));
+	return (u32)up.nr;
+}
+
+static __always_inline void fill(struct mr_wire_header *h, enum mr_wire_type type, u64 size,
+				 const struct served *s, struct task_struct *task)
+{
+	h->type = type;
+	h->size = (__u16)size;
+	h->tid = (u32)BPF_CORE_READ(task, pid);
+	h->pid = (u32)BPF_CORE_READ(task, tgid);
+	h->inner_pid = inner_pid(task);
+	h->generation = s->generation;
+	h->time_ns = bpf_ktime_get_boot_ns();
+}
+
+/* The end of a program that served a run: what it cost is part of the record. */
+static __always_inline int served(const struct served *s)
+{
+	add(&s->slot->programs_ns, bpf_ktime_get_ns() - s->began_ns);
+	return 0;
+}
+
+/* Hand a record over, and keep the books.  The reader is woken when a quarter is full: one
+ * wake-up for each event would cost more than the event. */
+static __always_inline void emit(const struct served *s, enum mr_wire_ring ring,
+				 enum mr_wire_type type, void *record, u64 size)
+{
+	u32 index = s->index * MR_RING_COUNT_ + ring;
+	void *map = bpf_map_lookup_elem(&rings, &index);
+	u64 flags = BPF_RB_NO_WAKEUP;
+
+	add(&s->slot->emitted[type], 1);
+	if (!map) {
+		add(&s->slot->lost_ring[type], 1);
+		return;
+	}
+	if (bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) >= MR_RING_EVENTS_BYTES / 4)
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_output(map, record, size, flags))
+		add(&s->slot->lost_full[type], 1);
+}

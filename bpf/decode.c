@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decode
+ *
+ * One row of kinds[] is one type of record: its fixed size and the function that
+ * reads it.  A function is called with at least that many bytes.
+ */
+#include "bpf/decode.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "bpf/wire.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/event.h"
+
+static void set_comm(struct mr_event *e, const char comm[16])
+{
+	memcpy(e->comm, comm, 16);
+	e->comm[16] = '\0';
+}
+
+static int read_fork(const void *record, size_t size, struct mr_event *e)
+{
+	struct mr_wire_fork w;
+
+	(void)size;
+	memcpy(&w, record, sizeof(w));
+	set_comm(e, w.comm);
+	e->fork.child_pid = w.child_pid;
+	e->fork.child_inner_pid = w.child_inner_pid;
+	e->fork.start_ns = w.start_ns;
+	return 0;
+}
+
+static int read_exec(const void *record, size_t size, struct mr_event *e)
+{
+	const char *text = (const char *)record + sizeof(struct mr_wire_exec);
+	struct mr_wire_exec w;
+
+	memcpy(&w, record, sizeof(w));
+	if ((size_t)w.exe_bytes + w.argv_kept != size - sizeof(w))
+		return -EPROTO;
+	if (w.exe_bytes && text[w.exe_bytes - 1] != '\0')
+		return -EPROTO;
+	if (w.argv_kept > w.argv_bytes)
+		return -EPROTO;
+	set_comm(e, w.comm);
+	e->exec.start_ns = w.start_ns;
+	e->exec.exe = w.exe_bytes ? text : "";
+	e->exec.exe_truncated = w.flags & MR_WIRE_EXEC_EXE_CUT;
+	e->exec.fileless = w.flags & MR_WIRE_EXEC_FILELESS;
+	e->exec.from_thread = w.old_tid != w.h.pid;
+	e->exec.parent_pid = w.parent_pid;
+	e->exec.argc = w.argc;
+	e->exec.device = w.device;
+	e->exec.inode = w.inode;
+	e->exec.argv = text + w.exe_bytes;
+	e->exec.argv_kept = w.argv_kept;
+	e->exec.argv_bytes = w.argv_bytes;
+	e->exec.argv_truncated = w.argv_kept < w.argv_bytes;
+	e->exec.argv_unreadable = w.flags & MR_WIRE_EXEC_NO_ARGV;
+	return 0;
+}
+
+static int read_exit(const void *record, size_t size, struct mr_event *e)
+{
+	struct mr_wire_exit w;
+
+	(void)size;
+	memcpy(&w, record, sizeof(w));
+	set_comm(e, w.comm);
+	e->exit.start_ns = w.start_ns;
+	e->exit.wait_status = w.exit_code;
+	e->exit.oom_victim = w.flags & MR_WIRE_EXIT_OOM;
+	e->exit.rss_max_bytes = w.rss_max_bytes;
+	e->exit.cpu_ns = w.cpu_ns;
+	return 0;
+}
+
+static int read_crash(const void *record, size_t size, struct mr_event *e)
+{
+	struct mr_wire_crash w;
+
+	memcpy(&w, record, sizeof(w));
+	if (w.n_frames > MR_EVENT_FRAMES_MAX ||
+	    size - sizeof(w) != w.n_frames * sizeof(e->crash.frames[0]))
+		return -EPROTO;
+	set_comm(e, w.comm);
+	e->crash.signal = (int)w.signal;
+	e->crash.code = w.code;
+	e->crash.address = w.address;
+	e->crash.n_frames = w.n_frames;
+	memcpy(e->crash.frames, (const char *)record + sizeof(w), size - sizeof(w));
+	return 0;
+}
+
+static int read_net(const void *record, size_t size, struct mr_event *e)
+{
+	struct mr_wire_net w;
+
+	(void)size;
+	memcpy(&w, record, sizeof(w));
+	if (w.port > 65535)
+		return -EPROTO;
+	set_comm(e, w.comm);
+	e->net.family = w.family;
+	e->net.kind = w.kind;
+	e->net.protocol = w.protocol;
+	e->net.port = w.port;
+	memcpy(e->net.address, w.address, sizeof(e->net.address));
+	return 0;
+}
+
+static const struct kind {
+	enum mr_event_type type;
+	size_t fixed, extra_max;
+	int (*read)(const void *record, size_t size, struct mr_event *e);
+} kinds[MR_WIRE_TYPE_COUNT_] = {
+	[MR_WIRE_FORK] = { MR_EVENT_fork, sizeof(struct mr_wire_fork), 0, read_fork },
+	[MR_WIRE_EXEC] = { MR_EVENT_exec, sizeof(struct mr_wire_exec),
+			   MR_WIRE_EXE_MAX + MR_WIRE_ARGV_MAX, read_exec },
+	[MR_WIRE_EXIT] = { MR_EVENT_exit, sizeof(struct mr_wire_exit), 0, read_exit },
+	[MR_WIRE_CRASH] = { MR_EVENT_crash, sizeof(struct mr_wire_crash), 8 * MR_WIRE_FRAMES,
+			    read_crash },
+	[MR_WIRE_SOCKET] = { MR_EVENT_socket, sizeof(struct mr_wire_net), 0, read_net },
+	[MR_WIRE_CONNECT] = { MR_EVENT_connect, sizeof(struct mr_wire_net), 0, read_net },
+	[MR_WIRE_BIND] = { MR_EVENT_bind, sizeof(struct mr_wire_net), 0, read_net },
+	[MR_WIRE_SENDMSG] = { MR_EVENT_sendmsg, sizeof(struct mr_wire_net), 0, read_net },
+};
+
+int mr_decode(const void *record, size_t size, uint64_t generation, struct mr_event *ret,
+	      struct mr_error *err)
+{
+	struct mr_wire_header h;
+	const struct kind *kind;
+
+	if (size < sizeof(h))
+		return mr_err(err, MR_E_PROTO, EPROTO, "an event of %zu bytes", size);
+	memcpy(&h, record, sizeof(h));
+	if (h.type >= N_ELEMENTS(kinds) || !kinds[h.type].read)
+		return mr_err(err, MR_E_PROTO, EPROTO, "an event of the unknown type %u", h.type);
+	kind = &kinds[h.type];
+	if (h.size != size || size < kind->fixed || size - kind->fixed > kind->extra_max)
+		return mr_err(err, MR_E_PROTO, EPROTO,
+			      "an event of type %u with %zu bytes, said %u", h.type, size, h.size);
+	if (generation && h.generation != generation)
+		return 1;
+	memset(ret, 0, sizeof(*ret));
+	ret->type = kind->type;
+	ret->time_ns = h.time_ns;
+	ret->pid = h.pid;
+	ret->tid = h.tid;
+	ret->inner_pid = h.inner_pid;
+	if (kind->read(record, size, ret) < 0)
+		return mr_err(err, MR_E_PROTO, EPROTO,
+			      "an event of type %u whose parts do not add up", h.type);
+	return 0;
+}

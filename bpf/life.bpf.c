@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who lived, what was it, how did it end?
+ *
+ * Fork, exec and exit of every process in a run, and at the end of each thread what the
+ * kernel had counted for it.  A process ends with its last thread, whichever that is.
+ */
+#include "bpf/common.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Set by the loader. */
+const volatile u64 page_bytes = 4096;
+
+#define EXEC_ROOM (MR_WIRE_RECORD_MAX + MR_WIRE_ARGV_MAX) /* slack for the verifier's sums */
+
+/* One record being put together on each CPU: it is larger than a stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, char[EXEC_ROOM]);
+} exec_scratch SEC(".maps");
+
+/* Processes whose end is counted already, for kernels that do not tell the last thread: of two
+ * that end at one moment both may see no other alive. */
+struct ended {
+	u64 process; /* address of what its threads share */
+	u64 start_ns;
+	u32 pid;
+	u32 reserved;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct ended);
+	__type(value, u32);
+} ended_once SEC(".maps");
+
+SEC("raw_tp/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	struct mr_wire_fork e = {};
+	struct served s;
+
+	if (!serve(child, &s))
+		return 0;
+	note_depth(BPF_CORE_READ(child, cgroups, dfl_cgrp));
+	e.child_tid = (u32)BPF_CORE_READ(child, pid);
+	e.child_pid = (u32)BPF_CORE_READ(child, tgid);
+	if (e.child_tid != e.child_pid) {
+		COUNT(&s, threads, 1);
+		return served(&s);
+	}
+	COUNT(&s, forks, 1);
+	fill(&e.h, MR_WIRE_FORK, sizeof(e), &s, parent);
+	e.start_ns = BPF_CORE_READ(child, start_boottime);
+	e.child_inner_pid = inner_pid(child);
+	BPF_CORE_READ_STR_INTO(&e.comm, child, comm);
+	emit(&s, MR_RING_EVENTS, MR_WIRE_FORK, &e, sizeof(e));
+	return served(&s);
+}
+
+/* The path as it was given to exec, with its NUL. */
+static __always_inline u32 read_exe(struct mr_wire_exec *e, char *to, struct linux_binprm *bprm)
+{
+	long n = bpf_probe_read_kernel_str(to, MR_WIRE_EXE_MAX, BPF_CORE_READ(bprm, filename));
+
+	if (n <= 0 || n > MR_WIRE_EXE_MAX)
+		return 0;
+	if (n == MR_WIRE_EXE_MAX)
+		e->flags |= MR_WIRE_EXEC_EXE_CUT;
+	return (u32)n;
+}
+
+/* The arguments lie in the new program's memory, one after the other. */
+static __always_inline u32 read_argv(struct mr_wire_exec *e, void *to, struct task_struct *task)
+{
+	unsigned long start = BPF_CORE_READ(task, mm, arg_start);
+	unsigned long end = BPF_CORE_READ(task, mm, arg_end);
+	u64 size = end > start ? end - start : 0;
+
+	e->argv_bytes = size;
+	if (size > MR_WIRE_ARGV_MAX)
+		size = MR_WIRE_ARGV_MAX;
+	if (size && bpf_probe_read_user(to, size, (void *)start)) {
+		e->flags |= MR_WIRE_EXEC_NO_ARGV;
+		return 0;
+	}
+	return (u32)size;
+}
+
+static __always_inline void read_file(struct mr_wire_exec *e, struct linux_binprm *bprm,
+				      const struct served *s)
+{
+	struct inode *inode = BPF_CORE_READ(bprm, file, f_inode);
+
+	e->inode = BPF_CORE_READ(inode, i_ino);
+	e->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (BPF_CORE_READ(inode, i_nlink) == 0) {
+		e->flags |= MR_WIRE_EXEC_FILELESS;
+		COUNT(s, execs_fileless, 1);
+	}
+}
+
+SEC("raw_tp/sched_process_exec")
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	struct linux_binprm *bprm = (void *)ctx->args[2];
+	struct mr_wire_exec *e;
+	struct served s;
+	u32 exe, argv;
+	char *text;
+
+	if (!serve(task, &s))
+		return 0;
+	COUNT(&s, execs, 1);
+	e = bpf_map_lookup_elem(&exec_scratch, &(u32){ 0 });
+	if (!e)
+		return 0;
+	text = (char *)(e + 1);
+	e->flags = 0;
+	e->old_tid = (u32)ctx->args[1];
+	e->start_ns = BPF_CORE_READ(task, start_boottime);
+	e->parent_pid = (u32)BPF_CORE_READ(task, real_parent, tgid);
+	e->argc = (u32)BPF_CORE_READ(bprm, argc);
+	BPF_CORE_READ_STR_INTO(&e->comm, task, comm);
+	read_file(e, bprm, &s);
+	exe = read_exe(e, text, bprm);
+	if (exe > MR_WIRE_EXE_MAX)
+		return 0;
+	argv = read_argv(e, text + exe, task);
+	if (argv > MR_WIRE_ARGV_MAX)
+		return 0;
+	if (!exe || e->flags & MR_WIRE_EXEC_NO_ARGV)
+		add(&s.slot->failures, 1);
+	e->exe_bytes = (__u16)exe;
+	e->argv_kept = (__u16)argv;
+	fill(&e->h, MR_WIRE_EXEC, sizeof(*e) + exe + argv, &s, task);
+	emit(&s, MR_RING_EVENTS, MR_WIRE_EXEC, e, sizeof(*e) + exe + argv);
+	return served(&s);
+}
+
+/* What the kernel counted for a thread: final, and the same whichever thread is the last. */
+static __always_inline void count_thread(struct task_struct *task, const struct served *s)
+{
+	COUNT(s, cpu_ns, BPF_CORE_READ(task, se.sum_exec_runtime));
+	COUNT(s, minor_faults, BPF_CORE_READ(task, min_flt));
+	COUNT(s, major_faults, BPF_CORE_READ(task, maj_flt));
+	COUNT(s, voluntary_switches, BPF_CORE_READ(task, nvcsw));
+	COUNT(s, involuntary_switches, BPF_CORE_READ(task, nivcsw));
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		COUNT(s, run_delay_ns, BPF_CORE_READ(task, sched_info.run_delay));
+	if (bpf_core_field_exists(task->ioac.rchar)) {
+		COUNT(s, read_bytes, BPF_CORE_READ(task, ioac.rchar));
+		COUNT(s, written_bytes, BPF_CORE_READ(task, ioac.wchar));
+		COUNT(s, read_calls, BPF_CORE_READ(task, ioac.syscr));
+		COUNT(s, write_calls, BPF_CORE_READ(task, ioac.syscw));
+	}
+	if (bpf_core_field_exists(task->ioac.read_bytes)) {
+		COUNT(s, storage_read_bytes, BPF_CORE_READ(task, ioac.read_bytes));
+		COUNT(s, storage_written_bytes, BPF_CORE_READ(task, ioac.write_bytes));
+	}
+}
+
+static __always_inline void end_process(struct task_struct *task, const struct served *s)
+{
+	struct signal_struct *sig = BPF_CORE_READ(task, signal);
+	struct mr_wire_exit e = {};
+	u32 inner;
+
+	fill(&e.h, MR_WIRE_EXIT, sizeof(e), s, task);
+	e.start_ns = BPF_CORE_READ(task, start_boottime);
+	e.exit_code = (u32)BPF_CORE_READ(task, exit_code);
+	e.rss_max_bytes = BPF_CORE_READ(sig, maxrss) * page_bytes;
+	e.cpu_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	BPF_CORE_READ_STR_INTO(&e.comm, task, comm);
+	COUNT(s, exits, 1);
+	if (e.exit_code & 0x7f)
+		COUNT(s, exits_signaled, 1);
+	raise(&s->slot->counters[MR_COUNTER_rss_max_bytes], e.rss_max_bytes);
+	/* Where the kernel marks whom it chose, never who asked for the memory. */
+	if (BPF_CORE_READ(sig, oom_mm)) {
+		e.flags |= MR_WIRE_EXIT_OOM;
+		COUNT(s, oom_victims, 1);
+	}
+	inner = e.h.inner_pid;
+	/* Init and the main program, its first child; whoever was killed for memory. */
+	emit(s, inner == 1 || inner == 2 || e.flags ? MR_RING_VITAL : MR_RING_EVENTS, MR_WIRE_EXIT,
+	     &e, sizeof(e));
+}
+
+/* The tracepoint's second argument, where there is one, says that this is the last thread.
+ * Elsewhere attaching this is refused, and on_exit takes its place. */
+SEC("raw_tp/sched_process_exit")
+int on_exit_told(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	struct served s;
+
+	if (!serve(task, &s))
+		return 0;
+	count_thread(task, &s);
+	if (ctx->args[1] & 1)
+		end_process(task, &s);
+	return served(&s);
+}
+
+SEC("raw_tp/sched_process_exit")
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	struct ended key = {};
+	struct served s;
+
+	if (!serve(task, &s))
+		return 0;
+	count_thread(task, &s);
+	if (BPF_CORE_READ(task, signal, live.counter) > 0)
+		return served(&s);
+	key.pid = (u32)BPF_CORE_READ(task, tgid);
+	key.process = (u64)BPF_CORE_READ(task, signal);
+	key.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	if (!bpf_map_update_elem(&ended_once, &key, &(u32){ 1 }, BPF_NOEXIST))
+		end_process(task, &s);
+	return served(&s);
+}

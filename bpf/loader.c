@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loader
+ *
+ * The set's maps are made first and shared by all objects.  Each object is loaded
+ * alone, so that one refusal is one probe's; of the programs in it those are attached
+ * that are the first way to their fact that the kernel takes.  What is pinned is the links: they
+ * hold the programs, and the programs the maps.
+ */
+#include "bpf/loader.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/minbtf.h"
+#include "bpf/objects.h"
+#include "bpf/wire.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+
+#define LOCK_DIR "menace-lock"
+
+struct set {
+	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX];
+	int runs, slots, control, rings, matrix;
+	struct mr_wire_probe *probes; /* the matrix, mapped */
+	size_t probes_size;
+	char btf_path[32]; /* "" : not made yet */
+	int btf_fd;
+};
+
+/* --- folders ------------------------------------------------------------------------- */
+
+static int remove_tree(int dir_fd, const char *name, int depth, struct mr_error *err)
+{
+	mr_auto_closedir DIR *dir = NULL;
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct dirent *entry;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : mr_err(err, MR_E_SYS, errno, "open %s: %m", name);
+	dir = fdopendir(fd);
+	if (!dir) {
+		mr_close(fd);
+		return mr_err(err, MR_E_SYS, errno, "list %s: %m", name);
+	}
+	while ((entry = readdir(dir))) {
+		const char *sub = entry->d_name;
+		int r = 0;
+
+		if (strcmp(sub, ".") == 0 || strcmp(sub, "..") == 0)
+			continue;
+		if (unlinkat(dirfd(dir), sub, 0) < 0)
+			r = (errno == EISDIR || errno == EPERM) && depth > 0
+				    ? remove_tree(dirfd(dir), sub, depth - 1, err)
+				    : mr_err(err, MR_E_SYS, errno, "remove %s/%s: %m", name, sub);
+		if (r < 0)
+			return r;
+	}
+	if (unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return mr_err(err, MR_E_SYS, errno, "remove %s: %m", name);
+	return 0;
+}
+
+/* What a killed loader left. */
+static int remove_half_made(const char *path, struct mr_error *err)
+{
+	mr_auto_closedir DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	if (!dir)
+		return mr_err(err, MR_E_SYS, errno, "list %s: %m", path);
+	while ((entry = readdir(dir))) {
+		int r;
+
+		if (strncmp(entry->d_name, MR_PINS_NEW, strlen(MR_PINS_NEW)) != 0)
+			continue;
+		r = remove_tree(dirfd(dir), entry->d_name, 2, err);
+		if (r < 0)
+			return mr_err_wrap(err, r, "%s", path);
+	}
+	return 0;
+}
+
+static int make_dir(const char *path, struct mr_error *err)
+{
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return mr_err(err, MR_E_SYS, errno, "make folder %s: %m", path);
+	return 0;
+}
+
+/* From DIR/new-NAME to DIR/NAME. */
+static int publish(const char *dir, const char *name, struct mr_error *err)
+{
+	char from[MR_PINS_PATH_MAX], fresh[MR_PINS_PATH_MAX], to[MR_PINS_PATH_MAX];
+	int r = mr_pins_join(to, dir, name, err);
+
+	if (r == 0 && snprintf(fresh, sizeof(fresh), MR_PINS_NEW "%s", name) >= (int)sizeof(fresh))
+		r = mr_err(err, MR_E_SYS, ENAMETOOLONG, "%s: %m", name);
+	if (r == 0)
+		r = mr_pins_join(from, dir, fresh, err);
+	if (r == 0 && rename(from, to) < 0)
+		r = mr_err(err, MR_E_SYS, errno, "rename %s to %s: %m", from, to);
+	return r;
+}
+
+static bool exists(const char *dir, const char *name)
+{
+	char path[MR_PINS_PATH_MAX];
+
+	return mr_pins_join(path, dir, name, NULL) == 0 && access(path, F_OK) == 0;
+}
+
+/* Where this host has no bpf file system we mount our own, in a folder of ours. */
+static int mount_root(const char *path, struct mr_error *err)
+{
+	struct stat st;
+	int r = make_dir("/run/menace", err);
+
+	if (r == 0 && (lstat("/run/menace", &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != 0 ||
+		       (st.st_mode & 022)))
+		r = mr_err(err, MR_E_DENIED, EPERM, "/run/menace is not ours alone");
+	if (r == 0)
+		r = make_dir(path, err);
+	if (r == 0 && mount("bpf", path, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") < 0)
+		r = mr_err(err, MR_E_KERNEL, errno, "mount a bpf file system at %s: %m", path);
+	return r;
+}
+
+static int lock_run_menace(int *ret_fd, struct mr_error *err)
+{
+	int r = make_dir("/run/menace", err);
+
+	return r < 0 ? r : mr_pins_lock("/run/menace", true, ret_fd, err);
+}
+
+static int find_root(char root[MR_PINS_PATH_MAX], struct mr_error *err)
+{
+	mr_auto_close int lock = -1;
+	int r = mr_pins_root(root, err);
+
+	if (r <= 0)
+		return r;
+	r = lock_run_menace(&lock, err);
+	if (r == 0)
+		r = mr_pins_root(root, err); /* another may have been first */
+	return r > 0 ? mount_root(root, err) : r;
+}
+
+static int lock_root(const char *root, int *ret_fd, struct mr_error *err)
+{
+	char path[MR_PINS_PATH_MAX];
+	int r = mr_pins_join(path, root, LOCK_DIR, err);
+
+	if (r == 0)
+		r = make_dir(path, err);
+	if (r == 0)
+		r = mr_pins_lock(path, true, ret_fd, err);
+	return r > 0 ? mr_err(err, MR_E_BUSY, ENOENT, "%s is being removed", path) : r;
+}
+
+/* --- maps ---------------------------------------------------------------------------- */
+
+static const struct map_row {
+	const char *name;
+	size_t fd; /* offset in struct set */
+	enum bpf_map_type type;
+	uint32_t key, value, entries, flags;
+} map_rows[] = {
+	{ "runs", offsetof(struct set, runs), BPF_MAP_TYPE_HASH, 8, sizeof(struct mr_wire_run),
+	  MR_WIRE_SLOTS * 2, 0 },
+	{ "slots", offsetof(struct set, slots), BPF_MAP_TYPE_ARRAY, 4, sizeof(struct mr_wire_slot),
+	  MR_WIRE_SLOTS, BPF_F_MMAPABLE },
+	{ "control", offsetof(struct set, control), BPF_MAP_TYPE_ARRAY, 4,
+	  sizeof(struct mr_wire_control), 1, BPF_F_MMAPABLE },
+	{ "rings", offsetof(struct set, rings), BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4,
+	  MR_WIRE_SLOTS *MR_RING_COUNT_, 0 },
+	{ "matrix", offsetof(struct set, matrix), BPF_MAP_TYPE_ARRAY, 4,
+	  sizeof(struct mr_wire_probe), 64, BPF_F_MMAPABLE },
+};
+
+static int *map_fd(struct set *set, const struct map_row *row)
+{
+	return (int *)(void *)((char *)set + row->fd);
+}
+
+static int make_map(struct set *set, const struct map_row *row, const char *dir,
+		    struct mr_error *err)
+{
+	mr_auto_close int inner = -1;
+	char path[MR_PINS_PATH_MAX];
+	int r = mr_pins_join(path, dir, row->name, err), *fd = map_fd(set, row);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = row->flags);
+
+	if (r < 0)
+		return r;
+	if (row->type == BPF_MAP_TYPE_ARRAY_OF_MAPS) {
+		inner = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, MR_RING_VITAL_BYTES,
+				       NULL);
+		if (inner < 0)
+			return mr_err(err, MR_E_KERNEL, errno, "make a ring buffer: %m");
+		opts.inner_map_fd = (uint32_t)inner;
+	}
+	*fd = bpf_map_create(row->type, row->name, row->key, row->value, row->entries, &opts);
+	if (*fd < 0)
+		return mr_err(err, MR_E_KERNEL, errno, "make the map %s: %m", row->name);
+	if (bpf_obj_pin(*fd, path) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pin %s: %m", path);
+	return 0;
+}
+
+static int make_set(struct set *set, struct mr_error *err)
+{
+	char fresh[MR_PINS_PATH_MAX], dir[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX], name[16];
+	int r = 0;
+
+	snprintf(fresh, sizeof(fresh), MR_PINS_NEW "%.200s", set->name);
+	r = mr_pins_join(dir, set->root, fresh, err);
+	if (r == 0)
+		r = make_dir(dir, err);
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(map_rows); i++)
+		r = make_map(set, &map_rows[i], dir, err);
+	for (unsigned int i = 0; r == 0 && i < MR_WIRE_SLOTS; i++) {
+		snprintf(name, sizeof(name), "s%u", i);
+		r = mr_pins_join(path, dir, name, err);
+		if (r == 0)
+			r = make_dir(path, err);
+	}
+	return r < 0 ? r : publish(set->root, set->name, err);
+}
+
+static int get_set(struct set *set, struct mr_error *err)
+{
+	for (size_t i = 0; i < N_ELEMENTS(map_rows); i++) {
+		char path[MR_PINS_PATH_MAX];
+		int r = mr_pins_join(path, set->path, map_rows[i].name, err);
+
+		if (r < 0)
+			return r;
+		*map_fd(set, &map_rows[i]) = bpf_obj_get(path);
+		if (*map_fd(set, &map_rows[i]) < 0)
+			return mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
+	}
+	return 0;
+}
+
+static int open_set(struct set *set, struct mr_error *err)
+{
+	int r = exists(set->root, set->name) ? get_set(set, err) : make_set(set, err);
+
+	if (r < 0)
+		return r;
+	set->probes_size = 64 * sizeof(*set->probes);
+	set->probes =
+		mmap(NULL, set->probes_size, PROT_READ | PROT_WRITE, MAP_SHARED, set->matrix, 0);
+	if (set->probes == MAP_FAILED) {
+		set->probes = NULL;
+		return mr_err(err, MR_E_SYS, errno, "map the state of the probes: %m");
+	}
+	return 0;
+}
+
+static void close_set(struct set *set)
+{
+	for (size_t i = 0; i < N_ELEMENTS(map_rows); i++)
+		mr_close(*map_fd(set, &map_rows[i]));
+	if (set->probes)
+		munmap(set->probes, set->probes_size);
+	mr_close(set->btf_fd);
+}
+
+/* --- objects ---------------------------------------------------------------------------- */
+
+/* libbpf's last warning: its errno alone often says little. */
+static char last_warning[200];
+
+static int note_warning(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBBPF_WARN && !strstr(fmt, "LOG"))
+		vsnprintf(last_warning, sizeof(last_warning), fmt, ap);
+	return 0;
+}
+
+static void note_state(struct set *set, size_t row, enum mr_wire_state state, int errnum,
+		       const char *why)
+{
+	struct mr_wire_probe *p = &set->probes[row];
+
+	p->errnum = errnum;
+	snprintf(p->why, sizeof(p->why), "%.119s", why);
+	p->state = state;
+}
+
+static void refuse_object(struct set *set, const char *object, int errnum, const char *why)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].object, object) == 0)
+			note_state(set, i, MR_PROBE_OFF, errnum, why);
+}
+
+static int share_maps(struct set *set, struct bpf_object *obj)
+{
+	for (size_t i = 0; i < N_ELEMENTS(map_rows); i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(obj, map_rows[i].name);
+		int r = map ? bpf_map__reuse_fd(map, *map_fd(set, &map_rows[i])) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int pin_link(struct bpf_program *prog, const struct mr_probe_row *row, const char *dir,
+		    char *why, size_t why_size)
+{
+	struct bpf_link *link;
+	char path[MR_PINS_PATH_MAX];
+	int r = mr_pins_join(path, dir, row->program, NULL);
+
+	if (r < 0)
+		return r;
+	if (row->kind != MR_PROBE_RAW_TP)
+		return bpf_program__pin(prog, path);
+	link = bpf_program__attach_raw_tracepoint(prog, row->target);
+	if (!link) {
+		r = -errno;
+		snprintf(why, why_size, "attach to %s: %s", row->target, strerror(-r));
+		return r;
+	}
+	r = bpf_link__pin(link, path);
+	bpf_link__destroy(link);
+	return r;
+}
+
+/* The first way to a fact that works is the only one. */
+static bool is_on(const struct set *set, const struct mr_probe_row *rows, size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (strcmp(rows[i].name, rows[row].name) == 0 &&
+		    set->probes[i].state == MR_PROBE_ON)
+			return true;
+	return false;
+}
+
+static void attach_object(struct set *set, struct bpf_object *obj, const char *object,
+			  const char *dir)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct bpf_program *prog;
+		char why[120] = "";
+		int r;
+
+		if (strcmp(rows[i].object, object) != 0)
+			continue;
+		if (is_on(set, rows, i)) {
+			note_state(set, i, MR_PROBE_OFF, 0, "not needed");
+			continue;
+		}
+		prog = bpf_object__find_program_by_name(obj, rows[i].program);
+		r = prog ? pin_link(prog, &rows[i], dir, why, sizeof(why)) : -ENOENT;
+		note_state(set, i, r < 0 ? MR_PROBE_OFF : MR_PROBE_ON, -r, why);
+	}
+}
+
+static int make_btf(struct set *set, struct mr_error *err)
+{
+	struct btf *btfs[16];
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < mr_n_bpf_objects && n < N_ELEMENTS(btfs); i++) {
+		const struct mr_bpf_object *o = &mr_bpf_objects[i];
+		struct bpf_object *obj =
+			bpf_object__open_mem(o->start, (size_t)(o->end - o->start), NULL);
+		uint32_t size = 0;
+		const void *raw = obj ? btf__raw_data(bpf_object__btf(obj), &size) : NULL;
+
+		btfs[n] = raw ? btf__new(raw, size) : NULL;
+		n += btfs[n] != NULL;
+		bpf_object__close(obj);
+	}
+	r = set->btf_fd = mr_minbtf_make_native(btfs, n, err);
+	for (size_t i = 0; i < n; i++)
+		btf__free(btfs[i]);
+	if (r >= 0)
+		snprintf(set->btf_path, sizeof(set->btf_path), "/proc/self/fd/%d", r);
+	return r < 0 ? r : 0;
+}
+
+static struct bpf_object *open_object(struct set *set, const struct mr_bpf_object *o)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = o->name);
+
+	if (set->btf_path[0])
+		opts.btf_custom_path = set->btf_path;
+	return bpf_object__open_mem(o->start, (size_t)(o->end - o->start), &opts);
+}
+
+/* Load one object and pin what can be attached, as DIR/NAME. */
+static int load_object(struct set *set, const struct mr_bpf_object *o, struct mr_error *err)
+{
+	char dir[MR_PINS_PATH_MAX], fresh[64];
+	struct bpf_object *obj;
+	int r;
+
+	snprintf(fresh, sizeof(fresh), MR_PINS_NEW "%.40s", o->name);
+	r = mr_pins_join(dir, set->path, fresh, err);
+	if (r == 0)
+		r = make_dir(dir, err);
+	if (r < 0)
+		return r;
+	last_warning[0] = '\0';
+	obj = open_object(set, o);
+	r = obj ? share_maps(set, obj) : -errno;
+	if (r == 0)
+		r = bpf_object__load(obj);
+	if (r == 0)
+		attach_object(set, obj, o->name, dir);
+	else
+		refuse_object(set, o->name, -r, last_warning);
+	bpf_object__close(obj);
+	return publish(set->path, o->name, err);
+}
+
+static bool is_wanted(const char *object, enum mr_probe_level level)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].object, object) == 0 && rows[i].level <= level)
+			return true;
+	return false;
+}
+
+static int mark_ready(const struct set *set, enum mr_probe_level level, struct mr_error *err)
+{
+	int r = 0;
+
+	for (enum mr_probe_level l = MR_PROBE_LEVEL_BASIC; r == 0 && l <= level; l++) {
+		char path[MR_PINS_PATH_MAX], name[32];
+
+		snprintf(name, sizeof(name), "ready-%s", mr_probe_level_name(l));
+		r = mr_pins_join(path, set->path, name, err);
+		if (r == 0)
+			r = make_dir(path, err);
+	}
+	return r;
+}
+
+static int load_missing(struct set *set, enum mr_probe_level level, struct mr_error *err)
+{
+	int r = remove_half_made(set->path, err);
+
+	for (size_t i = 0; r == 0 && i < mr_n_bpf_objects; i++) {
+		const struct mr_bpf_object *o = &mr_bpf_objects[i];
+
+		if (!is_wanted(o->name, level) || exists(set->path, o->name))
+			continue;
+		/* Without it libbpf reads the kernel's types itself, or says what it lacks. */
+		if (!set->btf_path[0] && make_btf(set, err) < 0)
+			set->btf_path[0] = '\0';
+		r = load_object(set, o, err);
+	}
+	return r < 0 ? r : mark_ready(set, level, err);
+}
+
+int mr_loader_load(enum mr_probe_level level, struct mr_error *err)
+{
+	struct set set = {
+		.runs = -1, .slots = -1, .control = -1, .rings = -1, .matrix = -1, .btf_fd = -1
+	};
+	mr_auto_close int lock = -1;
+	int r;
+
+	libbpf_set_print(note_warning);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	r = find_root(set.root, err);
+	if (r == 0)
+		r = mr_pins_set_name(set.name, err);
+	if (r == 0)
+		r = mr_pins_join(set.path, set.root, set.name, err);
+	if (r == 0)
+		r = lock_root(set.root, &lock, err);
+	if (r == 0)
+		r = remove_half_made(set.root, err);
+	if (r == 0)
+		r = open_set(&set, err);
+	if (r == 0)
+		r = load_missing(&set, level, err);
+	close_set(&set);
+	return r < 0 ? mr_err_wrap(err, r, "load probes") : 0;
+}
+
+/* --- purge ------------------------------------------------------------------------------ */
+
+/* Lock every slot, so that no run can begin with it: 0, or 1 when one is in use. */
+static int lock_slots(const char *set, int fds[MR_WIRE_SLOTS], struct mr_error *err)
+{
+	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++) {
+		char path[MR_PINS_PATH_MAX], name[16];
+		int r;
+
+		snprintf(name, sizeof(name), "s%u", i);
+		r = mr_pins_join(path, set, name, err);
+		if (r == 0)
+			r = mr_pins_lock(path, false, &fds[i], err);
+		if (r < 0 || r == 1)
+			return r;
+	}
+	return 0;
+}
+
+/* 1: in use. */
+static int purge_set(const char *root, int root_fd, const char *name, struct mr_error *err)
+{
+	char path[MR_PINS_PATH_MAX];
+	int fds[MR_WIRE_SLOTS], r;
+
+	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++)
+		fds[i] = -1;
+	r = mr_pins_join(path, root, name, err);
+	if (r == 0)
+		r = lock_slots(path, fds, err);
+	if (r == 0)
+		r = remove_tree(root_fd, name, 2, err);
+	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++)
+		mr_close(fds[i]);
+	return r;
+}
+
+int mr_loader_purge(int *ret_in_use, struct mr_error *err)
+{
+	char root[MR_PINS_PATH_MAX];
+	mr_auto_closedir DIR *dir = NULL;
+	mr_auto_close int lock = -1;
+	int r = mr_pins_root(root, err), in_use = 0, removed = 0;
+	struct dirent *entry;
+
+	if (r == 0)
+		r = lock_root(root, &lock, err);
+	if (r == 0)
+		r = remove_half_made(root, err);
+	dir = r == 0 ? opendir(root) : NULL;
+	if (r == 0 && !dir)
+		r = mr_err(err, MR_E_SYS, errno, "list %s: %m", root);
+	while (r == 0 && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, MR_PINS_PREFIX, strlen(MR_PINS_PREFIX)) != 0 ||
+		    strcmp(entry->d_name, LOCK_DIR) == 0)
+			continue;
+		r = purge_set(root, dirfd(dir), entry->d_name, err);
+		in_use += r == 1;
+		removed += r == 0;
+		r = r < 0 ? r : 0;
+	}
+	*ret_in_use = in_use;
+	return r < 0 ? mr_err_wrap(err, r, "purge probes") : removed;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loader: programs into the kernel, pinned for all later runs
+ *
+ * For the executable menace-probe-load alone, which menace-run starts when what it wants
+ * is not there yet.  A probe that the kernel refuses is noted in the matrix with its errno; only
+ * what makes all of it impossible is an error.
+ */
+#pragma once
+
+#include "bpf/pins.h"
+
+/* Make this build's set with everything up to the level, unless it is there.  Any number may do
+ * this at one moment; each may be killed at any. */
+int mr_loader_load(enum mr_probe_level level, struct mr_error *err);
+/* Remove every set that no run uses: programs, links and maps.  The number of sets removed;
+ * *ret_in_use gets the number of those that a run uses and that are left. */
+int mr_loader_purge(int *ret_in_use, struct mr_error *err);

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probe
+ *
+ * A run takes the first slot whose folder it can lock, writes down in the slot what it
+ * is about to put into `runs`, and only then does.  So whatever a killed supervisor
+ * left is named in a slot that nobody holds, and the next start takes it away.
+ *
+ * Rings are made for a slot when it is first used.  Putting one into the array of
+ * maps waits for all programs to have seen it (tens of milliseconds), which is why it
+ * is done once for a slot and not for each run.
+ */
+#include "bpf/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/decode.h"
+#include "bpf/start.h"
+#include "bpf/sys.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/event.h"
+#include "runtime/base/log.h"
+#include "runtime/base/loop.h"
+#include "runtime/base/str.h"
+
+struct mr_probes {
+	enum mr_probe_level level;
+	char path[MR_PINS_PATH_MAX];
+	int runs_fd;
+	struct mr_wire_slot *slots;
+	const struct mr_wire_probe *matrix;
+};
+
+#define SLOTS_BYTES (MR_WIRE_SLOTS * sizeof(struct mr_wire_slot))
+#define MATRIX_BYTES (64 * sizeof(struct mr_wire_probe))
+#define OPEN_TRIES 3
+
+struct mr_probes *mr_probes_free(struct mr_probes *probes)
+{
+	if (!probes)
+		return NULL;
+	if (probes->slots)
+		munmap(probes->slots, SLOTS_BYTES);
+	if (probes->matrix)
+		munmap((void *)(uintptr_t)probes->matrix, MATRIX_BYTES);
+	mr_close(probes->runs_fd);
+	free(probes);
+	return NULL;
+}
+
+static int get_pinned(const struct mr_probes *probes, const char *name, struct mr_error *err)
+{
+	char path[MR_PINS_PATH_MAX];
+	int r = mr_pins_join(path, probes->path, name, err), fd;
+
+	if (r < 0)
+		return r;
+	fd = mr_bpf_get(path);
+	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "open %s: %m", path) : fd;
+}
+
+static int map_pinned(const struct mr_probes *probes, const char *name, int prot, size_t size,
+		      void **ret, struct mr_error *err)
+{
+	mr_auto_close int fd = get_pinned(probes, name, err);
+	void *at;
+
+	if (fd < 0)
+		return fd;
+	at = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return mr_err(err, MR_E_SYS, errno, "map %s of %s: %m", name, probes->path);
+	*ret = at;
+	return 0;
+}
+
+/* 1: the set, or this level of it, is not there. */
+static int open_set(struct mr_probes *probes, struct mr_error *err)
+{
+	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], ready[MR_PINS_PATH_MAX];
+	void *slots = NULL, *matrix = NULL;
+	int r = mr_pins_root(root, err);
+
+	if (r != 0)
+		return r;
+	r = mr_pins_set_name(name, err);
+	if (r == 0)
+		r = mr_pins_join(probes->path, root, name, err);
+	snprintf(name, sizeof(name), "ready-%s", mr_probe_level_name(probes->level));
+	if (r == 0)
+		r = mr_pins_join(ready, probes->path, name, err);
+	if (r == 0 && access(ready, F_OK) < 0)
+		return errno == ENOENT ? 1 : mr_err(err, MR_E_SYS, errno, "%s: %m", ready);
+	if (r == 0)
+		r = probes->runs_fd = get_pinned(probes, "runs", err);
+	if (r >= 0)
+		r = map_pinned(probes, "slots", PROT_READ | PROT_WRITE, SLOTS_BYTES, &slots, err);
+	if (r >= 0)
+		r = map_pinned(probes, "matrix", PROT_READ, MATRIX_BYTES, &matrix, err);
+	probes->slots = slots;
+	probes->matrix = matrix;
+	return r == -ENOENT ? 1 : r; /* purged while we looked */
+}
+
+static int open_or_load(struct mr_probes *probes, struct mr_error *err)
+{
+	int r = open_set(probes, err);
+
+	for (int i = 0; r == 1 && i < OPEN_TRIES; i++) {
+		r = mr_start_loader(probes->level, err);
+		if (r == 0)
+			r = open_set(probes, err);
+	}
+	if (r == 1)
+		return mr_err(err, MR_E_BUSY, ENOENT,
+			      "the probes vanish as soon as they are loaded");
+	return r;
+}
+
+bool mr_probes_knows(const struct mr_probes *probes, const char *name)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].name, name) == 0 && rows[i].level <= probes->level &&
+		    probes->matrix[i].state == MR_PROBE_ON)
+			return true;
+	return false;
+}
+
+/* Without any of the programs nothing would ever be counted: then say so now. */
+static int check_base(const struct mr_probes *probes, struct mr_error *err)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (mr_probes_knows(probes, rows[i].name))
+			return 0;
+	return mr_err(err, MR_E_KERNEL, probes->matrix[0].errnum,
+		      "the kernel refuses our programs: %m (%s)", probes->matrix[0].why);
+}
+
+int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_error *err)
+{
+	struct mr_probes *probes = mr_str_alloc(sizeof(*probes));
+	int r;
+
+	probes->level = level;
+	probes->runs_fd = -1;
+	r = open_or_load(probes, err);
+	if (r >= 0)
+		r = check_base(probes, err);
+	if (r < 0) {
+		mr_probes_free(probes);
+		return r;
+	}
+	*ret = probes;
+	return 0;
+}
+
+enum mr_probe_level mr_probes_level(const struct mr_probes *probes)
+{
+	return probes->level;
+}
+
+const struct mr_wire_probe *mr_probes_state(const struct mr_probes *probes, size_t row)
+{
+	return &probes->matrix[row];
+}
+
+/* --- slots --------------------------------------------------------------------------- */
+
+static int lock_slot(const struct mr_probes *probes, unsigned int i, int *ret_fd,
+		     struct mr_error *err)
+{
+	char path[MR_PINS_PATH_MAX], name[16];
+	int r;
+
+	snprintf(name, sizeof(name), "s%u", i);
+	r = mr_pins_join(path, probes->path, name, err);
+	return r < 0 ? r : mr_pins_lock(path, false, ret_fd, err);
+}
+
+/* Out of `runs` first: from then on nobody writes into the slot. */
+static void clear_slot(struct mr_probes *probes, unsigned int i)
+{
+	struct mr_wire_slot *slot = &probes->slots[i];
+	uint64_t id = slot->cgroup_id;
+
+	if (id && mr_bpf_map_delete(probes->runs_fd, &id) < 0 && errno != ENOENT)
+		mr_log_warn("telemetry: forget control group %ju: %m", (uintmax_t)id);
+	__atomic_store_n(&slot->generation, 0, __ATOMIC_RELEASE);
+	memset(slot, 0, sizeof(*slot));
+}
+
+unsigned int mr_probes_sweep(struct mr_probes *probes)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++) {
+		mr_auto_close int fd = -1;
+
+		if (!probes->slots[i].cgroup_id || lock_slot(probes, i, &fd, NULL) != 0)
+			continue;
+		n += probes->slots[i].cgroup_id != 0;
+		clear_slot(probes, i);
+	}
+	return n;
+}
+
+static int take_slot(struct mr_probes *probes, struct mr_probe_run *run, struct mr_error *err)
+{
+	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++) {
+		int r = lock_slot(probes, i, &run->lock_fd, err);
+
+		if (r == 2)
+			return mr_err(err, MR_E_BUSY, ESTALE,
+				      "the probes were purged while this run began");
+		if (r < 0)
+			return r;
+		if (r == 0) {
+			run->slot = i;
+			clear_slot(probes, i);
+			return 0;
+		}
+	}
+	return mr_err(err, MR_E_BUSY, EBUSY,
+		      "%d runs are being observed; there is room for no more", MR_WIRE_SLOTS);
+}
+
+/* --- rings ---------------------------------------------------------------------------- */
+
+static const struct ring_row {
+	const char *name;
+	uint32_t bytes;
+} ring_rows[] = {
+	[MR_RING_EVENTS] = { "events", MR_RING_EVENTS_BYTES },
+	[MR_RING_VITAL] = { "vital", MR_RING_VITAL_BYTES },
+};
+
+/* Pinned last: a ring that has its name is in the array too. */
+static int make_ring(const struct mr_probes *probes, unsigned int slot, enum mr_wire_ring ring,
+		     const char *path, struct mr_error *err)
+{
+	mr_auto_close int fd = mr_bpf_map_create(BPF_MAP_TYPE_RINGBUF, 0, 0, ring_rows[ring].bytes,
+						 0, -1, "menace_ring");
+	mr_auto_close int array = get_pinned(probes, "rings", err);
+	uint32_t key = slot * MR_RING_COUNT_ + ring, value = (uint32_t)fd;
+
+	if (array < 0)
+		return array;
+	if (fd < 0)
+		return mr_err(err, MR_E_KERNEL, errno, "make a ring of events: %m");
+	if (mr_bpf_map_update(array, &key, &value) < 0)
+		return mr_err(err, MR_E_SYS, errno, "put a ring into its slot: %m");
+	if (mr_bpf_pin(fd, path) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pin %s: %m", path);
+	return mr_take_fd(fd);
+}
+
+static int open_ring(struct mr_probe_run *run, enum mr_wire_ring ring, struct mr_error *err)
+{
+	char path[MR_PINS_PATH_MAX], name[32];
+	int r, fd;
+
+	snprintf(name, sizeof(name), "s%u/%s", run->slot, ring_rows[ring].name);
+	r = mr_pins_join(path, run->probes->path, name, err);
+	if (r < 0)
+		return r;
+	fd = mr_bpf_get(path);
+	if (fd < 0 && errno == ENOENT)
+		fd = make_ring(run->probes, run->slot, ring, path, err);
+	else if (fd < 0)
+		fd = mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
+	return fd < 0 ? fd : mr_ring_open(&run->rings[ring], fd, ring_rows[ring].bytes, err);
+}
+
+/* --- a run ------------------------------------------------------------------------------ */
+
+int mr_probe_run_begin(struct mr_probes *probes, uint64_t cgroup_id, struct mr_probe_run *run,
+		       struct mr_error *err)
+{
+	struct mr_wire_run entry = { .generation = mr_now_ns(), .level = probes->level };
+	int r;
+
+	*run = (struct mr_probe_run)MR_PROBE_RUN_INIT;
+	r = take_slot(probes, run, err);
+	if (r < 0)
+		return r;
+	run->probes = probes;
+	run->cgroup_id = cgroup_id;
+	run->generation = entry.generation;
+	entry.slot = run->slot;
+	for (int i = 0; r == 0 && i < MR_RING_COUNT_; i++)
+		r = open_ring(run, (enum mr_wire_ring)i, err);
+	if (r == 0) {
+		struct mr_wire_slot *slot = &probes->slots[run->slot];
+
+		slot->cgroup_id = cgroup_id;
+		__atomic_store_n(&slot->generation, run->generation, __ATOMIC_RELEASE);
+		if (mr_bpf_map_update(probes->runs_fd, &cgroup_id, &entry) < 0)
+			r = mr_err(err, MR_E_SYS, errno, "observe control group %ju: %m",
+				   (uintmax_t)cgroup_id);
+	}
+	if (r < 0)
+		mr_probe_run_end(run);
+	return r;
+}
+
+struct taking {
+	struct mr_probe_run *run;
+	void (*take)(void *owner, const struct mr_event *event);
+	void *owner;
+};
+
+static void take_record(void *owner, const void *record, size_t size)
+{
+	const struct taking *t = owner;
+	struct mr_wire_header h;
+	struct mr_event event;
+	int r = mr_decode(record, size, t->run->generation, &event, NULL);
+
+	if (r < 0)
+		t->run->malformed++;
+	if (r != 0)
+		return;
+	memcpy(&h, record, sizeof(h));
+	t->run->taken[h.type]++;
+	if (t->take)
+		t->take(t->owner, &event);
+}
+
+void mr_probe_run_read(struct mr_probe_run *run,
+		       void (*take)(void *owner, const struct mr_event *event), void *owner)
+{
+	struct taking t = { run, take, owner };
+
+	for (int i = 0; run->probes && i < MR_RING_COUNT_; i++)
+		mr_ring_read(&run->rings[i], take_record, &t);
+}
+
+void mr_probe_run_counts(const struct mr_probe_run *run, struct mr_wire_slot *ret)
+{
+	*ret = run->probes->slots[run->slot];
+}
+
+void mr_probe_run_end(struct mr_probe_run *run)
+{
+	for (int i = 0; i < MR_RING_COUNT_; i++)
+		if (run->rings[i].fd >= 0)
+			mr_ring_close(&run->rings[i]);
+	if (run->probes)
+		clear_slot(run->probes, run->slot);
+	mr_close(run->lock_fd);
+	*run = (struct mr_probe_run)MR_PROBE_RUN_INIT;
+}

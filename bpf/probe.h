@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probe: have a run observed
+ *
+ *   struct mr_probes      the pinned set, opened once for each process of ours
+ *   struct mr_probe_run   one run: a slot of the set
+ *
+ * A run begins before its first process is made and ends when the last is gone.  Its
+ * counters are exact from the first instruction on; what could not be handed over as an
+ * event is counted as lost.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/pins.h"
+#include "bpf/ring.h"
+#include "bpf/wire.h"
+
+struct mr_event;
+struct mr_probes;
+
+/* Open the set with everything up to the level; when it is not there, the loader makes it.  An
+ * error says why nothing can be observed here. */
+int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_error *err);
+struct mr_probes *mr_probes_free(struct mr_probes *probes);
+/* The level it was opened with. */
+enum mr_probe_level mr_probes_level(const struct mr_probes *probes);
+/* What the loader found of a row of probes.def; borrowed. */
+const struct mr_wire_probe *mr_probes_state(const struct mr_probes *probes, size_t row);
+/* Is the fact that rows of this name stand for known? */
+bool mr_probes_knows(const struct mr_probes *probes, const char *name);
+/* Take away what runs whose supervisor died left in the maps; the number of them. */
+unsigned int mr_probes_sweep(struct mr_probes *probes);
+
+struct mr_probe_run {
+	struct mr_probes *probes; /* NULL: not observed */
+	unsigned int slot;
+	int lock_fd;
+	uint64_t generation, cgroup_id;
+	struct mr_ring rings[MR_RING_COUNT_];
+	uint64_t taken[MR_WIRE_TYPE_COUNT_]; /* events handed over */
+	uint64_t malformed; /* records that were none of ours */
+};
+#define MR_PROBE_RUN_INIT                                              \
+	{                                                              \
+		.lock_fd = -1, .rings = { MR_RING_INIT, MR_RING_INIT } \
+	}
+
+/* Observe the (still empty) control group with this id. */
+int mr_probe_run_begin(struct mr_probes *probes, uint64_t cgroup_id, struct mr_probe_run *run,
+		       struct mr_error *err);
+/* Hand over the events there are. */
+void mr_probe_run_read(struct mr_probe_run *run,
+		       void (*take)(void *owner, const struct mr_event *event), void *owner);
+/* Copy what is counted. */
+void mr_probe_run_counts(const struct mr_probe_run *run, struct mr_wire_slot *ret);
+/* Stop; no-op for a run that is not observed. */
+void mr_probe_run_end(struct mr_probe_run *run);

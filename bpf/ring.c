@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ring
+ *
+ * The layout is the kernel's ABI (Documentation/bpf/ringbuf.rst): a page with the
+ * position of the reader, a page with that of the writers, then the data.  A record
+ * has a head of eight bytes, its length with two flags first.
+ */
+#include "bpf/ring.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+
+int mr_ring_open(struct mr_ring *ring, int fd, size_t size, struct mr_error *err)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	uint8_t *shared;
+	void *own;
+
+	*ring = (struct mr_ring){ .fd = fd, .size = size };
+	own = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (own == MAP_FAILED) {
+		ring->fd = mr_close(ring->fd);
+		return mr_err(err, MR_E_SYS, errno, "map a ring of events: %m");
+	}
+	ring->consumer = own;
+	shared = mmap(NULL, (size_t)page + 2 * size, PROT_READ, MAP_SHARED, fd, page);
+	if (shared == MAP_FAILED) {
+		int r = mr_err(err, MR_E_SYS, errno, "map the events of a ring: %m");
+
+		mr_ring_close(ring);
+		return r;
+	}
+	ring->producer = (const void *)shared;
+	ring->data = shared + page;
+	__atomic_store_n(ring->consumer, __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE),
+			 __ATOMIC_RELEASE);
+	return 0;
+}
+
+void mr_ring_close(struct mr_ring *ring)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	if (ring->consumer)
+		munmap(ring->consumer, (size_t)page);
+	if (ring->data)
+		munmap((void *)(uintptr_t)(ring->data - page), (size_t)page + 2 * ring->size);
+	mr_close(ring->fd);
+	*ring = (struct mr_ring)MR_RING_INIT;
+}
+
+size_t mr_ring_read(struct mr_ring *ring,
+		    void (*take)(void *owner, const void *record, size_t size), void *owner)
+{
+	uint64_t at = *ring->consumer;
+	size_t n = 0;
+
+	while (at < __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE)) {
+		const uint8_t *head = ring->data + (at & (ring->size - 1));
+		uint32_t len =
+			__atomic_load_n((const uint32_t *)(const void *)head, __ATOMIC_ACQUIRE);
+		size_t size = len & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+
+		if (len & BPF_RINGBUF_BUSY_BIT || size > ring->size)
+			break;
+		if (!(len & BPF_RINGBUF_DISCARD_BIT)) {
+			take(owner, head + BPF_RINGBUF_HDR_SZ, size);
+			n++;
+		}
+		at += (size + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
+		__atomic_store_n(ring->consumer, at, __ATOMIC_RELEASE);
+	}
+	return n;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How long at a time does it run, and how long does it wait for a CPU?
+ *
+ * One hook: what a CPU is doing for whom is noted when a thread comes on, and settled
+ * when it goes off.  The wait is what the kernel's own scheduler measured for that very
+ * thread, so it is never charged to whoever woke it.
+ */
+#include "bpf/common.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct turn {
+	u64 since_ns;
+	u64 delay_ns; /* its waits before this one */
+	u64 generation; /* 0: nobody we observe */
+	u32 tid;
+	u32 slot;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct turn);
+} turns SEC(".maps");
+
+static __always_inline u32 bucket_of(u64 ns)
+{
+	u64 us = ns / 1000;
+	u32 bucket = 0;
+
+	for (int shift = 16; shift; shift >>= 1) {
+		if (us >> shift) {
+			us >>= shift;
+			bucket += (u32)shift;
+		}
+	}
+	return bucket & (MR_WIRE_BUCKETS - 1);
+}
+
+static __always_inline void settle(struct turn *t, struct task_struct *prev, u64 now)
+{
+	struct mr_wire_slot *slot = bpf_map_lookup_elem(&slots, &t->slot);
+	u64 delay;
+
+	if (!slot || slot->generation != t->generation || (u32)BPF_CORE_READ(prev, pid) != t->tid)
+		return;
+	add(&slot->histogram[MR_HIST_RUN][bucket_of(now - t->since_ns)], 1);
+	if (!bpf_core_field_exists(prev->sched_info.run_delay))
+		return;
+	delay = BPF_CORE_READ(prev, sched_info.run_delay) - t->delay_ns;
+	add(&slot->histogram[MR_HIST_WAIT][bucket_of(delay)], 1);
+}
+
+SEC("raw_tp/sched_switch")
+int on_switch(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *prev = (void *)ctx->args[1], *next = (void *)ctx->args[2];
+	struct turn *t = bpf_map_lookup_elem(&turns, &(u32){ 0 });
+	u64 now = bpf_ktime_get_ns();
+	struct served s;
+
+	if (!t)
+		return 0;
+	if (t->generation)
+		settle(t, prev, now);
+	t->generation = 0;
+	if (!serve(next, &s))
+		return 0;
+	t->generation = s.generation;
+	t->slot = s.index;
+	t->tid = (u32)BPF_CORE_READ(next, pid);
+	t->since_ns = now;
+	if (bpf_core_field_exists(next->sched_info.run_delay))
+		t->delay_ns = BPF_CORE_READ(next, sched_info.run_delay);
+	return served(&s);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start the loader
+ *
+ * It lies beside our own executable or in the libexec folder of the same prefix,
+ * nowhere that the environment could name.  What it has to say is one struct mr_error
+ * through a pipe; it gets no variable but the one the tests use.
+ */
+#include "bpf/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/io.h"
+#include "runtime/base/loop.h"
+
+#define PROGRAM "menace-probe-load"
+#define TIMEOUT_NS 30000000000ULL
+
+static int find_loader(char path[PATH_MAX + 64], struct mr_error *err)
+{
+	static const char *const places[] = { "/" PROGRAM, "/../libexec/menace/" PROGRAM };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, errno, "read /proc/self/exe: %m");
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return mr_err(err, MR_E_SYS, ENOENT, "/proc/self/exe is %.100s", self);
+	*slash = '\0';
+	for (size_t i = 0; i < N_ELEMENTS(places); i++) {
+		snprintf(path, PATH_MAX + 64, "%s%s", self, places[i]);
+		if (access(path, X_OK) == 0)
+			return 0;
+	}
+	return mr_err(err, MR_E_KERNEL, ENOENT, PROGRAM " is neither in %.100s nor in libexec",
+		      self);
+}
+
+static int spawn(const char *path, const char *level, int out, pid_t *ret_pid)
+{
+	char *argv[] = { (char[]){ PROGRAM }, (char[]){ "load" }, strdupa(level), NULL };
+	const char *own = getenv("MENACE_BPF_DIR");
+	char dir[MR_PINS_PATH_MAX + 32], *envp[] = { own ? dir : NULL, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int r;
+
+	snprintf(dir, sizeof(dir), "MENACE_BPF_DIR=%.*s", MR_PINS_PATH_MAX, own ? own : "");
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(&actions, out, 1);
+	if (r == 0)
+		r = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	return -r;
+}
+
+/* What it wrote until its end; past the deadline it is killed. */
+static ssize_t read_answer(int fd, pid_t pid, struct mr_error *answer)
+{
+	uint64_t deadline = mr_now_ns() + TIMEOUT_NS, now = mr_now_ns();
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	while (now < deadline) {
+		int r = poll(&p, 1, (int)((deadline - now) / 1000000) + 1);
+
+		if (r > 0)
+			return mr_read_full(fd, answer, sizeof(*answer));
+		if (r < 0 && errno != EINTR)
+			return -errno;
+		now = mr_now_ns();
+	}
+	kill(pid, SIGKILL);
+	return -ETIMEDOUT;
+}
+
+int mr_start_loader(enum mr_probe_level level, struct mr_error *err)
+{
+	mr_auto_close int in = -1;
+	char path[PATH_MAX + 64];
+	struct mr_error answer;
+	int r = find_loader(path, err), fds[2], status;
+	ssize_t n;
+	pid_t pid;
+
+	if (r < 0)
+		return r;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+	in = fds[0];
+	r = spawn(path, mr_probe_level_name(level), fds[1], &pid);
+	mr_close(fds[1]);
+	if (r < 0)
+		return mr_err(err, MR_E_SYS, -r, "start %s: %m", path);
+	n = read_answer(in, pid, &answer);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (n == (ssize_t)sizeof(answer) && answer.code > MR_E_NONE && answer.code < MR_E_COUNT_) {
+		answer.msg[sizeof(answer.msg) - 1] = '\0';
+		*err = answer;
+		return answer.errnum > 0 ? -answer.errnum : -EINVAL;
+	}
+	if (n != 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return mr_err(err, MR_E_SYS, n < 0 ? (int)-n : EIO,
+			      "%s failed (wait status %d): %m", path, status);
+	return 0;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bpf(2), as little of it as a run needs
+ *
+ * menace-run starts for every run and is static: libbpf stays in the loader, and what
+ * is used here of pinned maps and programs are single system calls.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline int mr_bpf(enum bpf_cmd cmd, union bpf_attr *attr, size_t size)
+{
+	return (int)syscall(SYS_bpf, cmd, attr, size);
+}
+
+/* A descriptor of the map, program or link pinned at path, or -1. */
+static inline int mr_bpf_get(const char *path)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.pathname = (uintptr_t)path;
+	return mr_bpf(BPF_OBJ_GET, &attr, sizeof(attr));
+}
+
+static inline int mr_bpf_pin(int fd, const char *path)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.pathname = (uintptr_t)path;
+	attr.bpf_fd = (uint32_t)fd;
+	return mr_bpf(BPF_OBJ_PIN, &attr, sizeof(attr));
+}
+
+static inline int mr_bpf_map_create(enum bpf_map_type type, uint32_t key, uint32_t value,
+				    uint32_t entries, uint32_t flags, int inner_fd,
+				    const char *name)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = type;
+	attr.key_size = key;
+	attr.value_size = value;
+	attr.max_entries = entries;
+	attr.map_flags = flags;
+	attr.inner_map_fd = inner_fd < 0 ? 0 : (uint32_t)inner_fd;
+	strncpy(attr.map_name, name, sizeof(attr.map_name) - 1);
+	return mr_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+static inline int mr_bpf_map_update(int fd, const void *key, const void *value)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)fd;
+	attr.key = (uintptr_t)key;
+	attr.value = (uintptr_t)value;
+	return mr_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr));
+}
+
+static inline int mr_bpf_map_delete(int fd, const void *key)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)fd;
+	attr.key = (uintptr_t)key;
+	return mr_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr));
+}
+
+static inline int mr_bpf_map_next(int fd, const void *key, void *next)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)fd;
+	attr.key = (uintptr_t)key;
+	attr.next_key = (uintptr_t)next;
+	return mr_bpf(BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr));
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Wire: what the programs in the kernel and we say to each other
+ *
+ * Plain C, compiled on both sides; the layout is asserted, and MR_WIRE_VERSION is
+ * part of the name of the pinned set, so the two sides can never differ.
+ *
+ * Maps
+ *   runs    hash       cgroup id -> struct mr_wire_run: whom to observe
+ *   slots   array      one struct mr_wire_slot for each run that is observed; mapped by us
+ *   rings   array of   two rings a slot: events, and the few that must not be lost
+ *   control array      one struct mr_wire_control
+ *   matrix  array      state of each row of probes.def; written by the loader alone
+ *
+ * A slot is used again by later runs.  What tells them apart is the generation, which is
+ * in the slot, in the entry of `runs` and in every record.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#define MR_WIRE_VERSION 1
+#define MR_WIRE_SLOTS 128
+#define MR_WIRE_DEPTHS 4 /* different depths at which groups of runs can lie */
+#define MR_WIRE_BUCKETS 32 /* of a histogram: bucket i holds [2^i, 2^(i+1)) microseconds */
+
+enum mr_wire_counter {
+#define COUNTER(name, ...) MR_COUNTER_##name,
+#include "bpf/counters.def"
+#undef COUNTER
+	MR_COUNTER_COUNT_,
+};
+
+enum mr_wire_type {
+	MR_WIRE_NONE,
+	MR_WIRE_FORK,
+	MR_WIRE_EXEC,
+	MR_WIRE_EXIT,
+	MR_WIRE_CRASH,
+	MR_WIRE_SOCKET,
+	MR_WIRE_CONNECT,
+	MR_WIRE_BIND,
+	MR_WIRE_SENDMSG,
+	MR_WIRE_TYPE_COUNT_,
+};
+
+/* rings[2 * slot + ring] */
+enum mr_wire_ring { MR_RING_EVENTS, MR_RING_VITAL, MR_RING_COUNT_ };
+#define MR_RING_EVENTS_BYTES (64 * 1024)
+#define MR_RING_VITAL_BYTES (16 * 1024)
+
+enum mr_wire_histogram { MR_HIST_RUN, MR_HIST_WAIT, MR_HIST_COUNT_ };
+
+/* Who is observed; value of `runs`. */
+struct mr_wire_run {
+	__u64 generation;
+	__u32 slot;
+	__u32 level; /* enum mr_probe_level asked for */
+};
+_Static_assert(sizeof(struct mr_wire_run) == 16, "layout");
+
+/* Everything counted of one run. */
+struct mr_wire_slot {
+	__u64 generation; /* of the run that has it, 0: none */
+	__u64 cgroup_id; /* key in `runs` while there is one, 0: none */
+	__u64 counters[MR_COUNTER_COUNT_];
+	__u64 emitted[MR_WIRE_TYPE_COUNT_]; /* events that there were */
+	__u64 lost_full[MR_WIRE_TYPE_COUNT_]; /* of these: the ring had no room */
+	__u64 lost_ring[MR_WIRE_TYPE_COUNT_]; /* of these: there was no ring */
+	__u64 failures; /* reads that the kernel refused to our programs */
+	__u64 programs_ns; /* what our programs themselves took */
+	__u64 histogram[MR_HIST_COUNT_][MR_WIRE_BUCKETS];
+};
+_Static_assert(sizeof(struct mr_wire_slot) == 8 * (4 + MR_COUNTER_COUNT_ + 3 * MR_WIRE_TYPE_COUNT_ +
+						   MR_HIST_COUNT_ * MR_WIRE_BUCKETS),
+	       "layout");
+
+/* What all runs share. */
+struct mr_wire_control {
+	/* How far below the root the groups of runs lie, as the programs found; 0: unused. */
+	__u32 depths[MR_WIRE_DEPTHS];
+};
+_Static_assert(sizeof(struct mr_wire_control) == 4 * MR_WIRE_DEPTHS, "layout");
+
+/* What the loader found of one row of probes.def. */
+enum mr_wire_state { MR_PROBE_UNTRIED, MR_PROBE_ON, MR_PROBE_OFF };
+struct mr_wire_probe {
+	__u32 state;
+	__s32 errnum; /* of the refusal */
+	char why[120];
+};
+_Static_assert(sizeof(struct mr_wire_probe) == 128, "layout");
+
+/* Every record begins with this. */
+struct mr_wire_header {
+	__u16 type;
+	__u16 size; /* of the whole record */
+	__u32 tid;
+	__u32 pid; /* process; both as the host numbers them */
+	__u32 inner_pid; /* as the sandbox's init numbers it, 0: not in its namespace */
+	__u64 generation;
+	__u64 time_ns; /* CLOCK_BOOTTIME */
+};
+_Static_assert(sizeof(struct mr_wire_header) == 32, "layout");
+
+struct mr_wire_fork {
+	struct mr_wire_header h; /* of the parent */
+	__u64 start_ns; /* of the child; with child_pid it names a process for good */
+	__u32 child_pid;
+	__u32 child_tid; /* differs from child_pid: a thread */
+	__u32 child_inner_pid;
+	__u32 reserved;
+	char comm[16];
+};
+_Static_assert(sizeof(struct mr_wire_fork) == 72, "layout");
+
+#define MR_WIRE_EXE_MAX 256
+#define MR_WIRE_ARGV_MAX 4096
+#define MR_WIRE_EXEC_FILELESS 1u
+#define MR_WIRE_EXEC_EXE_CUT 2u /* exe was longer */
+#define MR_WIRE_EXEC_NO_ARGV 4u /* the arguments could not be read */
+/* Followed by exe_bytes of the path as it was given, with its NUL, and by argv_kept bytes of the
+ * arguments, each with its NUL unless cut. */
+struct mr_wire_exec {
+	struct mr_wire_header h;
+	__u64 start_ns;
+	__u64 argv_bytes; /* of all arguments with their NULs, as they are */
+	__u64 inode;
+	__u32 device;
+	__u32 old_tid; /* of the thread that called exec; differs from h.pid: not the leader */
+	__u32 parent_pid;
+	__u32 argc;
+	__u32 flags;
+	__u16 exe_bytes;
+	__u16 argv_kept;
+	char comm[16];
+};
+_Static_assert(sizeof(struct mr_wire_exec) == 96, "layout");
+#define MR_WIRE_RECORD_MAX (sizeof(struct mr_wire_exec) + MR_WIRE_EXE_MAX + MR_WIRE_ARGV_MAX)
+
+#define MR_WIRE_EXIT_OOM 1u
+struct mr_wire_exit {
+	struct mr_wire_header h;
+	__u64 start_ns;
+	__u32 exit_code; /* as wait() tells it */
+	__u32 flags;
+	__u64 rss_max_bytes;
+	__u64 cpu_ns; /* of its last thread */
+	char comm[16];
+};
+_Static_assert(sizeof(struct mr_wire_exit) == 80, "layout");
+
+#define MR_WIRE_FRAMES 32
+/* Followed by n_frames addresses of 8 bytes, innermost first. */
+struct mr_wire_crash {
+	struct mr_wire_header h;
+	__u64 address; /* si_addr */
+	__u32 signal;
+	__s32 code; /* si_code */
+	__u32 n_frames;
+	__u32 reserved;
+	char comm[16];
+};
+_Static_assert(sizeof(struct mr_wire_crash) == 72, "layout");
+
+/* SOCKET, CONNECT, BIND and SENDMSG */
+struct mr_wire_net {
+	struct mr_wire_header h;
+	__u32 family; /* AF_ */
+	__u32 kind; /* SOCK_ */
+	__u32 protocol; /* IPPROTO_ */
+	__u32 port; /* host order; 0 for SOCKET */
+	__u8 address[16]; /* network order; the first four bytes of AF_INET */
+	char comm[16];
+};
+_Static_assert(sizeof(struct mr_wire_net) == 80, "layout");

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Event: the one record that flows
+ *
+ * What happened in a run, from whoever saw it to whoever keeps it.  A sink is handed
+ * events one at a time; text in them is borrowed for the length of the call.  Text
+ * comes from the program under test: it may hold any byte.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum mr_event_type {
+#define EVENT(name, help) MR_EVENT_##name,
+#include "runtime/base/events.def"
+#undef EVENT
+	MR_EVENT_COUNT_,
+};
+/* "fork", "exec", ... */
+const char *mr_event_name(enum mr_event_type type);
+const char *mr_event_help(enum mr_event_type type);
+
+#define MR_EVENT_FRAMES_MAX 32
+
+struct mr_event {
+	enum mr_event_type type;
+	uint64_t time_ns; /* CLOCK_BOOTTIME */
+	uint32_t pid, tid; /* process and thread, as the host numbers them */
+	uint32_t inner_pid; /* as the sandbox numbers it; 0: it has no number there */
+	char comm[17];
+	union {
+		struct {
+			uint32_t child_pid, child_inner_pid;
+			uint64_t start_ns; /* of the child; with child_pid unique since boot */
+		} fork; /* pid is the parent */
+		struct {
+			uint64_t start_ns;
+			const char *exe; /* as it was given to exec; terminated */
+			bool exe_truncated;
+			bool fileless; /* no name in any file system */
+			bool from_thread; /* called by another thread than the first */
+			uint32_t parent_pid;
+			uint32_t argc;
+			uint32_t device;
+			uint64_t inode;
+			const char *argv; /* argv_kept bytes: arguments, each with its NUL */
+			size_t argv_kept;
+			uint64_t argv_bytes; /* of all arguments with their NULs, as they were */
+			bool argv_truncated;
+			bool argv_unreadable;
+		} exec;
+		struct {
+			uint64_t start_ns;
+			uint32_t wait_status; /* as wait() tells it */
+			bool oom_victim; /* chosen by the kernel for want of memory */
+			uint64_t rss_max_bytes;
+			uint64_t cpu_ns; /* of its last thread */
+		} exit;
+		struct {
+			int signal, code; /* code: si_code */
+			uint64_t address; /* of the access; 0 where the signal has none */
+			size_t n_frames;
+			uint64_t frames[MR_EVENT_FRAMES_MAX]; /* innermost first */
+		} crash;
+		struct {
+			uint32_t family, kind, protocol,
+				port; /* AF_, SOCK_, IPPROTO_, host order */
+			uint8_t address[16]; /* network order; four bytes for AF_INET */
+		} net;
+	};
+};
+
+struct mr_sink {
+	/* 0, or a negative errno: the event was not kept. */
+	int (*event)(struct mr_sink *sink, const struct mr_event *event);
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * menace-probe-load: programs into the kernel, for menace-run
+ *
+ *   menace-probe-load load LEVEL     make what this build needs for the level, unless it is there
+ *   menace-probe-load purge          remove what no run uses
+ *
+ * Apart from menace-run because of libbpf: what starts for every run stays small.  A failed
+ * load is told to menace-run as one struct mr_error on standard output, which is a pipe then,
+ * and to anybody else as text.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/loader.h"
+#include "runtime/base/error.h"
+#include "runtime/base/io.h"
+
+static int fail(const struct mr_error *err)
+{
+	struct stat st;
+
+	if (fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
+		mr_write_full(STDOUT_FILENO, err, sizeof(*err));
+	else
+		fprintf(stderr, "menace-probe-load: %s\n", err->msg);
+	return mr_errc_exit_status(err->code);
+}
+
+static int load(const char *name)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	enum mr_probe_level level = MR_PROBE_LEVEL_BASIC;
+
+	while (level < MR_PROBE_LEVEL_COUNT_ && strcmp(mr_probe_level_name(level), name) != 0)
+		level++;
+	if (level == MR_PROBE_LEVEL_COUNT_) {
+		mr_err(&err, MR_E_USAGE, EINVAL, "no level %.40s", name);
+		return fail(&err);
+	}
+	return mr_loader_load(level, &err) < 0 ? fail(&err) : 0;
+}
+
+static int purge(void)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	int in_use = 0, removed = mr_loader_purge(&in_use, &err);
+
+	if (removed < 0)
+		return fail(&err);
+	printf("%d removed, %d in use\n", removed, in_use);
+	return in_use ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (argc == 3 && strcmp(argv[1], "load") == 0)
+		return load(argv[2]);
+	if (argc == 2 && strcmp(argv[1], "purge") == 0)
+		return purge();
+	mr_err(&err, MR_E_USAGE, EINVAL, "usage: menace-probe-load load LEVEL | purge");
+	return fail(&err);
+}
