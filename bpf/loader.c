@@ -30,11 +30,13 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 
+_Static_assert(sizeof(struct mr_wire_probe) * MR_WIRE_PROBES_MAX <= 4096, "a page");
+
 #define LOCK_DIR "menace-lock"
 
 struct set {
 	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX];
-	int runs, slots, control, rings, matrix;
+	int runs, slots, owners, control, rings, matrix;
 	struct mr_wire_probe *probes; /* the matrix, mapped */
 	size_t probes_size;
 	char btf_path[32]; /* "" : not made yet */
@@ -183,12 +185,14 @@ static const struct map_row {
 	  MR_WIRE_SLOTS * 2, 0 },
 	{ "slots", offsetof(struct set, slots), BPF_MAP_TYPE_ARRAY, 4, sizeof(struct mr_wire_slot),
 	  MR_WIRE_SLOTS, BPF_F_MMAPABLE },
+	{ "owners", offsetof(struct set, owners), BPF_MAP_TYPE_ARRAY, 4, 8, MR_WIRE_SLOTS,
+	  BPF_F_MMAPABLE },
 	{ "control", offsetof(struct set, control), BPF_MAP_TYPE_ARRAY, 4,
 	  sizeof(struct mr_wire_control), 1, BPF_F_MMAPABLE },
 	{ "rings", offsetof(struct set, rings), BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4,
 	  MR_WIRE_SLOTS *MR_RING_COUNT_, 0 },
 	{ "matrix", offsetof(struct set, matrix), BPF_MAP_TYPE_ARRAY, 4,
-	  sizeof(struct mr_wire_probe), 64, BPF_F_MMAPABLE },
+	  sizeof(struct mr_wire_probe), MR_WIRE_PROBES_MAX, BPF_F_MMAPABLE },
 };
 
 static int *map_fd(struct set *set, const struct map_row *row)
@@ -262,7 +266,7 @@ static int open_set(struct set *set, struct mr_error *err)
 
 	if (r < 0)
 		return r;
-	set->probes_size = 64 * sizeof(*set->probes);
+	set->probes_size = MR_WIRE_PROBES_MAX * sizeof(*set->probes);
 	set->probes =
 		mmap(NULL, set->probes_size, PROT_READ | PROT_WRITE, MAP_SHARED, set->matrix, 0);
 	if (set->probes == MAP_FAILED) {
@@ -485,9 +489,13 @@ static int load_missing(struct set *set, enum mr_probe_level level, struct mr_er
 
 int mr_loader_load(enum mr_probe_level level, struct mr_error *err)
 {
-	struct set set = {
-		.runs = -1, .slots = -1, .control = -1, .rings = -1, .matrix = -1, .btf_fd = -1
-	};
+	struct set set = { .runs = -1,
+			   .slots = -1,
+			   .owners = -1,
+			   .control = -1,
+			   .rings = -1,
+			   .matrix = -1,
+			   .btf_fd = -1 };
 	mr_auto_close int lock = -1;
 	int r;
 

@@ -31,6 +31,8 @@ static const struct mr_probe_row rows[] = {
 #undef PROBE
 };
 
+_Static_assert(N_ELEMENTS(rows) <= MR_WIRE_PROBES_MAX, "room in the matrix");
+
 const struct mr_probe_row *mr_probe_rows(size_t *ret_n)
 {
 	*ret_n = N_ELEMENTS(rows);

@@ -6,7 +6,7 @@
  *                               /sys/fs/bpf, the first that is one
  *   ROOT/menace-lock/           locked (flock) while anything below is made or removed
  *   ROOT/menace-BUILD-BOOT/     a set: what this build made since this boot
- *     runs slots control rings matrix       maps
+ *     runs slots owners control rings matrix       maps
  *     s0 ... s127/              one folder a slot, locked by the run that has it; its rings in it
  *     OBJECT/                   links of the programs of OBJECT.bpf.c
  *     ready-LEVEL/              everything of this level was tried

@@ -34,24 +34,27 @@
 struct mr_probes {
 	enum mr_probe_level level;
 	char path[MR_PINS_PATH_MAX];
-	int runs_fd;
-	struct mr_wire_slot *slots;
+	int runs_fd, slots_fd;
+	uint64_t *owners;
 	const struct mr_wire_probe *matrix;
+	struct mr_probe_view *views[MR_WIRE_SLOTS]; /* NULL: not used yet */
 };
 
-#define SLOTS_BYTES (MR_WIRE_SLOTS * sizeof(struct mr_wire_slot))
-#define MATRIX_BYTES (64 * sizeof(struct mr_wire_probe))
+#define OWNERS_BYTES (MR_WIRE_SLOTS * sizeof(uint64_t))
+#define MATRIX_BYTES (MR_WIRE_PROBES_MAX * sizeof(struct mr_wire_probe))
 #define OPEN_TRIES 3
 
 struct mr_probes *mr_probes_free(struct mr_probes *probes)
 {
 	if (!probes)
 		return NULL;
-	if (probes->slots)
-		munmap(probes->slots, SLOTS_BYTES);
-	if (probes->matrix)
-		munmap((void *)(uintptr_t)probes->matrix, MATRIX_BYTES);
+	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++) {
+		for (int j = 0; probes->views[i] && j < MR_RING_COUNT_; j++)
+			mr_close(probes->views[i]->rings[j].fd);
+		free(probes->views[i]);
+	}
 	mr_close(probes->runs_fd);
+	mr_close(probes->slots_fd);
 	free(probes);
 	return NULL;
 }
@@ -86,7 +89,7 @@ static int map_pinned(const struct mr_probes *probes, const char *name, int prot
 static int open_set(struct mr_probes *probes, struct mr_error *err)
 {
 	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], ready[MR_PINS_PATH_MAX];
-	void *slots = NULL, *matrix = NULL;
+	void *owners = NULL, *matrix = NULL;
 	int r = mr_pins_root(root, err);
 
 	if (r != 0)
@@ -102,10 +105,13 @@ static int open_set(struct mr_probes *probes, struct mr_error *err)
 	if (r == 0)
 		r = probes->runs_fd = get_pinned(probes, "runs", err);
 	if (r >= 0)
-		r = map_pinned(probes, "slots", PROT_READ | PROT_WRITE, SLOTS_BYTES, &slots, err);
+		r = probes->slots_fd = get_pinned(probes, "slots", err);
+	if (r >= 0)
+		r = map_pinned(probes, "owners", PROT_READ | PROT_WRITE, OWNERS_BYTES, &owners,
+			       err);
 	if (r >= 0)
 		r = map_pinned(probes, "matrix", PROT_READ, MATRIX_BYTES, &matrix, err);
-	probes->slots = slots;
+	probes->owners = owners;
 	probes->matrix = matrix;
 	return r == -ENOENT ? 1 : r; /* purged while we looked */
 }
@@ -156,7 +162,7 @@ int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_
 	int r;
 
 	probes->level = level;
-	probes->runs_fd = -1;
+	probes->runs_fd = probes->slots_fd = -1;
 	r = open_or_load(probes, err);
 	if (r >= 0)
 		r = check_base(probes, err);
@@ -191,16 +197,14 @@ static int lock_slot(const struct mr_probes *probes, unsigned int i, int *ret_fd
 	return r < 0 ? r : mr_pins_lock(path, false, ret_fd, err);
 }
 
-/* Out of `runs` first: from then on nobody writes into the slot. */
-static void clear_slot(struct mr_probes *probes, unsigned int i)
+/* Out of `runs` first: whoever finds the slot marked later has nothing to do twice. */
+static void disown_slot(struct mr_probes *probes, unsigned int i)
 {
-	struct mr_wire_slot *slot = &probes->slots[i];
-	uint64_t id = slot->cgroup_id;
+	uint64_t id = probes->owners[i];
 
 	if (id && mr_bpf_map_delete(probes->runs_fd, &id) < 0 && errno != ENOENT)
 		mr_log_warn("telemetry: forget control group %ju: %m", (uintmax_t)id);
-	__atomic_store_n(&slot->generation, 0, __ATOMIC_RELEASE);
-	memset(slot, 0, sizeof(*slot));
+	__atomic_store_n(&probes->owners[i], 0, __ATOMIC_RELEASE);
 }
 
 unsigned int mr_probes_sweep(struct mr_probes *probes)
@@ -210,10 +214,10 @@ unsigned int mr_probes_sweep(struct mr_probes *probes)
 	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++) {
 		mr_auto_close int fd = -1;
 
-		if (!probes->slots[i].cgroup_id || lock_slot(probes, i, &fd, NULL) != 0)
+		if (!probes->owners[i] || lock_slot(probes, i, &fd, NULL) != 0)
 			continue;
-		n += probes->slots[i].cgroup_id != 0;
-		clear_slot(probes, i);
+		n += probes->owners[i] != 0;
+		disown_slot(probes, i);
 	}
 	return n;
 }
@@ -230,7 +234,7 @@ static int take_slot(struct mr_probes *probes, struct mr_probe_run *run, struct 
 			return r;
 		if (r == 0) {
 			run->slot = i;
-			clear_slot(probes, i);
+			disown_slot(probes, i);
 			return 0;
 		}
 	}
@@ -268,29 +272,88 @@ static int make_ring(const struct mr_probes *probes, unsigned int slot, enum mr_
 	return mr_take_fd(fd);
 }
 
-static int open_ring(struct mr_probe_run *run, enum mr_wire_ring ring, struct mr_error *err)
+static int open_ring(const struct mr_probes *probes, unsigned int slot, enum mr_wire_ring ring,
+		     struct mr_ring *ret, struct mr_error *err)
 {
 	char path[MR_PINS_PATH_MAX], name[32];
 	int r, fd;
 
-	snprintf(name, sizeof(name), "s%u/%s", run->slot, ring_rows[ring].name);
-	r = mr_pins_join(path, run->probes->path, name, err);
+	snprintf(name, sizeof(name), "s%u/%s", slot, ring_rows[ring].name);
+	r = mr_pins_join(path, probes->path, name, err);
 	if (r < 0)
 		return r;
 	fd = mr_bpf_get(path);
 	if (fd < 0 && errno == ENOENT)
-		fd = make_ring(run->probes, run->slot, ring, path, err);
+		fd = make_ring(probes, slot, ring, path, err);
 	else if (fd < 0)
 		fd = mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
-	return fd < 0 ? fd : mr_ring_open(&run->rings[ring], fd, ring_rows[ring].bytes, err);
+	return fd < 0 ? fd : mr_ring_open(ret, fd, ring_rows[ring].bytes, err);
+}
+
+/* Only the pages that the slot is in: each page mapped costs time. */
+static int map_counts(const struct mr_probes *probes, unsigned int slot, struct mr_wire_slot **ret,
+		      struct mr_error *err)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t at = slot * sizeof(struct mr_wire_slot), base = at & ~(page - 1);
+	char *mapped = mmap(NULL, at - base + sizeof(struct mr_wire_slot), PROT_READ | PROT_WRITE,
+			    MAP_SHARED, probes->slots_fd, (off_t)base);
+
+	if (mapped == MAP_FAILED)
+		return mr_err(err, MR_E_SYS, errno, "map the counters of slot %u: %m", slot);
+	*ret = (void *)(mapped + (at - base));
+	return 0;
+}
+
+/* The slot is locked by us. */
+static int open_view(struct mr_probes *probes, unsigned int slot, struct mr_probe_view **ret,
+		     struct mr_error *err)
+{
+	mr_auto_free struct mr_probe_view *view = NULL;
+	int r;
+
+	if (probes->views[slot]) {
+		*ret = probes->views[slot];
+		for (int i = 0; i < MR_RING_COUNT_; i++)
+			mr_ring_skip(&(*ret)->rings[i]);
+		return 0;
+	}
+	view = mr_str_alloc(sizeof(*view));
+	view->rings[0] = view->rings[1] = (struct mr_ring)MR_RING_INIT;
+	r = map_counts(probes, slot, &view->counts, err);
+	for (int i = 0; r == 0 && i < MR_RING_COUNT_; i++)
+		r = open_ring(probes, slot, (enum mr_wire_ring)i, &view->rings[i], err);
+	if (r < 0) {
+		mr_close(view->rings[0].fd);
+		mr_close(view->rings[1].fd);
+		return r;
+	}
+	*ret = probes->views[slot] = mr_take_ptr(view);
+	return 0;
 }
 
 /* --- a run ------------------------------------------------------------------------------ */
 
+/* What is about to be done is written down first. */
+static int enter(struct mr_probe_run *run, uint64_t cgroup_id, struct mr_error *err)
+{
+	struct mr_wire_slot *counts = run->view->counts;
+	struct mr_wire_run entry = { .generation = run->generation,
+				     .slot = run->slot,
+				     .level = run->probes->level };
+
+	memset(counts, 0, sizeof(*counts));
+	__atomic_store_n(&counts->generation, run->generation, __ATOMIC_RELEASE);
+	__atomic_store_n(&run->probes->owners[run->slot], cgroup_id, __ATOMIC_RELEASE);
+	if (mr_bpf_map_update(run->probes->runs_fd, &cgroup_id, &entry) < 0)
+		return mr_err(err, MR_E_SYS, errno, "observe control group %ju: %m",
+			      (uintmax_t)cgroup_id);
+	return 0;
+}
+
 int mr_probe_run_begin(struct mr_probes *probes, uint64_t cgroup_id, struct mr_probe_run *run,
 		       struct mr_error *err)
 {
-	struct mr_wire_run entry = { .generation = mr_now_ns(), .level = probes->level };
 	int r;
 
 	*run = (struct mr_probe_run)MR_PROBE_RUN_INIT;
@@ -298,20 +361,10 @@ int mr_probe_run_begin(struct mr_probes *probes, uint64_t cgroup_id, struct mr_p
 	if (r < 0)
 		return r;
 	run->probes = probes;
-	run->cgroup_id = cgroup_id;
-	run->generation = entry.generation;
-	entry.slot = run->slot;
-	for (int i = 0; r == 0 && i < MR_RING_COUNT_; i++)
-		r = open_ring(run, (enum mr_wire_ring)i, err);
-	if (r == 0) {
-		struct mr_wire_slot *slot = &probes->slots[run->slot];
-
-		slot->cgroup_id = cgroup_id;
-		__atomic_store_n(&slot->generation, run->generation, __ATOMIC_RELEASE);
-		if (mr_bpf_map_update(probes->runs_fd, &cgroup_id, &entry) < 0)
-			r = mr_err(err, MR_E_SYS, errno, "observe control group %ju: %m",
-				   (uintmax_t)cgroup_id);
-	}
+	run->generation = mr_now_ns(); /* differs from that of every earlier holder */
+	r = open_view(probes, run->slot, &run->view, err);
+	if (r == 0)
+		r = enter(run, cgroup_id, err);
 	if (r < 0)
 		mr_probe_run_end(run);
 	return r;
@@ -346,21 +399,16 @@ void mr_probe_run_read(struct mr_probe_run *run,
 	struct taking t = { run, take, owner };
 
 	for (int i = 0; run->probes && i < MR_RING_COUNT_; i++)
-		mr_ring_read(&run->rings[i], take_record, &t);
-}
-
-void mr_probe_run_counts(const struct mr_probe_run *run, struct mr_wire_slot *ret)
-{
-	*ret = run->probes->slots[run->slot];
+		mr_ring_read(&run->view->rings[i], take_record, &t);
 }
 
 void mr_probe_run_end(struct mr_probe_run *run)
 {
-	for (int i = 0; i < MR_RING_COUNT_; i++)
-		if (run->rings[i].fd >= 0)
-			mr_ring_close(&run->rings[i]);
 	if (run->probes)
-		clear_slot(run->probes, run->slot);
+		disown_slot(run->probes, run->slot);
+	/* A program that still has the slot in hand sees that it is nobody's. */
+	if (run->view)
+		__atomic_store_n(&run->view->counts->generation, 0, __ATOMIC_RELEASE);
 	mr_close(run->lock_fd);
 	*run = (struct mr_probe_run)MR_PROBE_RUN_INIT;
 }

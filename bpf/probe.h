@@ -24,6 +24,7 @@ struct mr_probes;
 /* Open the set with everything up to the level; when it is not there, the loader makes it.  An
  * error says why nothing can be observed here. */
 int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_error *err);
+/* What was mapped stays so until the process ends: unmapping can cost more than a run. */
 struct mr_probes *mr_probes_free(struct mr_probes *probes);
 /* The level it was opened with. */
 enum mr_probe_level mr_probes_level(const struct mr_probes *probes);
@@ -34,27 +35,32 @@ bool mr_probes_knows(const struct mr_probes *probes, const char *name);
 /* Take away what runs whose supervisor died left in the maps; the number of them. */
 unsigned int mr_probes_sweep(struct mr_probes *probes);
 
+/* A slot as we see it; mapped when this process first uses it, and then kept. */
+struct mr_probe_view {
+	struct mr_wire_slot *counts; /* live */
+	struct mr_ring rings[MR_RING_COUNT_];
+};
+
 struct mr_probe_run {
 	struct mr_probes *probes; /* NULL: not observed */
+	struct mr_probe_view *view;
 	unsigned int slot;
 	int lock_fd;
-	uint64_t generation, cgroup_id;
-	struct mr_ring rings[MR_RING_COUNT_];
+	uint64_t generation;
 	uint64_t taken[MR_WIRE_TYPE_COUNT_]; /* events handed over */
 	uint64_t malformed; /* records that were none of ours */
 };
-#define MR_PROBE_RUN_INIT                                              \
-	{                                                              \
-		.lock_fd = -1, .rings = { MR_RING_INIT, MR_RING_INIT } \
+#define MR_PROBE_RUN_INIT     \
+	{                     \
+		.lock_fd = -1 \
 	}
 
-/* Observe the (still empty) control group with this id. */
+/* Observe the (still empty) control group with this id.  -ESTALE: the set was purged; open it
+ * again. */
 int mr_probe_run_begin(struct mr_probes *probes, uint64_t cgroup_id, struct mr_probe_run *run,
 		       struct mr_error *err);
 /* Hand over the events there are. */
 void mr_probe_run_read(struct mr_probe_run *run,
 		       void (*take)(void *owner, const struct mr_event *event), void *owner);
-/* Copy what is counted. */
-void mr_probe_run_counts(const struct mr_probe_run *run, struct mr_wire_slot *ret);
 /* Stop; no-op for a run that is not observed. */
 void mr_probe_run_end(struct mr_probe_run *run);

@@ -8,6 +8,7 @@
  * Maps
  *   runs    hash       cgroup id -> struct mr_wire_run: whom to observe
  *   slots   array      one struct mr_wire_slot for each run that is observed; mapped by us
+ *   owners  array      for each slot the cgroup id that its holder put into `runs`, 0: none
  *   rings   array of   two rings a slot: events, and the few that must not be lost
  *   control array      one struct mr_wire_control
  *   matrix  array      state of each row of probes.def; written by the loader alone
@@ -21,6 +22,7 @@
 
 #define MR_WIRE_VERSION 1
 #define MR_WIRE_SLOTS 128
+#define MR_WIRE_PROBES_MAX 32 /* rows of probes.def */
 #define MR_WIRE_DEPTHS 4 /* different depths at which groups of runs can lie */
 #define MR_WIRE_BUCKETS 32 /* of a histogram: bucket i holds [2^i, 2^(i+1)) microseconds */
 
@@ -47,7 +49,7 @@ enum mr_wire_type {
 /* rings[2 * slot + ring] */
 enum mr_wire_ring { MR_RING_EVENTS, MR_RING_VITAL, MR_RING_COUNT_ };
 #define MR_RING_EVENTS_BYTES (64 * 1024)
-#define MR_RING_VITAL_BYTES (16 * 1024)
+#define MR_RING_VITAL_BYTES (8 * 1024)
 
 enum mr_wire_histogram { MR_HIST_RUN, MR_HIST_WAIT, MR_HIST_COUNT_ };
 
@@ -62,7 +64,6 @@ _Static_assert(sizeof(struct mr_wire_run) == 16, "layout");
 /* Everything counted of one run. */
 struct mr_wire_slot {
 	__u64 generation; /* of the run that has it, 0: none */
-	__u64 cgroup_id; /* key in `runs` while there is one, 0: none */
 	__u64 counters[MR_COUNTER_COUNT_];
 	__u64 emitted[MR_WIRE_TYPE_COUNT_]; /* events that there were */
 	__u64 lost_full[MR_WIRE_TYPE_COUNT_]; /* of these: the ring had no room */
@@ -71,7 +72,7 @@ struct mr_wire_slot {
 	__u64 programs_ns; /* what our programs themselves took */
 	__u64 histogram[MR_HIST_COUNT_][MR_WIRE_BUCKETS];
 };
-_Static_assert(sizeof(struct mr_wire_slot) == 8 * (4 + MR_COUNTER_COUNT_ + 3 * MR_WIRE_TYPE_COUNT_ +
+_Static_assert(sizeof(struct mr_wire_slot) == 8 * (3 + MR_COUNTER_COUNT_ + 3 * MR_WIRE_TYPE_COUNT_ +
 						   MR_HIST_COUNT_ * MR_WIRE_BUCKETS),
 	       "layout");
 

@@ -110,9 +110,15 @@ static void on_ring(struct mr_source *source, uint32_t events)
 
 /* --- a run ---------------------------------------------------------------------------- */
 
+static int begin_in_set(struct mr_telemetry *t, uint64_t cgroup_id, struct mr_error *err)
+{
+	struct mr_probes *probes = open_probes(t->host, (enum mr_probe_level)t->requested, err);
+
+	return probes ? mr_probe_run_begin(probes, cgroup_id, &t->probe, err) : -1;
+}
+
 static int begin(struct mr_telemetry *t, const struct mr_cgroup *cgroup, struct mr_error *err)
 {
-	struct mr_probes *probes;
 	int r;
 
 	if (t->requested == MR_TELEMETRY_OFF)
@@ -120,13 +126,14 @@ static int begin(struct mr_telemetry *t, const struct mr_cgroup *cgroup, struct 
 	if (!cgroup)
 		return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
 			      "a run without a control group cannot be told from others");
-	probes = open_probes(t->host, (enum mr_probe_level)t->requested, err);
-	if (!probes)
-		return -1;
-	r = mr_probe_run_begin(probes, mr_cgroup_id(cgroup), &t->probe, err);
+	r = begin_in_set(t, mr_cgroup_id(cgroup), err);
+	if (r == -ESTALE) {
+		t->host->sets[t->requested] = mr_probes_free(t->host->sets[t->requested]);
+		r = begin_in_set(t, mr_cgroup_id(cgroup), err);
+	}
 	for (int i = 0; r == 0 && i < MR_RING_COUNT_; i++)
-		r = mr_loop_add(t->loop, &t->sources[i], t->probe.rings[i].fd, EPOLLIN, on_ring, t,
-				err);
+		r = mr_loop_add(t->loop, &t->sources[i], t->probe.view->rings[i].fd, EPOLLIN,
+				on_ring, t, err);
 	return r;
 }
 
@@ -161,9 +168,11 @@ void mr_telemetry_finish(struct mr_telemetry *t)
 		return;
 	unwatch(t);
 	mr_probe_run_read(&t->probe, take_event, t);
-	mr_probe_run_counts(&t->probe, &t->counts);
+	t->counts = *t->probe.view->counts;
 	memcpy(t->taken, t->probe.taken, sizeof(t->taken));
 	t->malformed = t->probe.malformed;
+	for (int i = 0; i < MR_RING_COUNT_; i++)
+		t->malformed += t->probe.view->rings[i].oversized;
 	t->has_counts = true;
 	mr_probe_run_end(&t->probe);
 }
