@@ -518,6 +518,36 @@ int mr_loader_load(enum mr_probe_level level, struct mr_error *err)
 	return r < 0 ? mr_err_wrap(err, r, "load probes") : 0;
 }
 
+/* --- looking ----------------------------------------------------------------------------- */
+
+int mr_loader_entries(void (*take)(void *owner, uint64_t cgroup_id), void *owner,
+		      struct mr_error *err)
+{
+	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], set[MR_PINS_PATH_MAX];
+	char path[MR_PINS_PATH_MAX];
+	mr_auto_close int fd = -1;
+	uint64_t id, *last = NULL, next;
+	int r = mr_pins_root(root, err), n = 0;
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = mr_pins_set_name(name, err);
+	if (r == 0)
+		r = mr_pins_join(set, root, name, err);
+	if (r == 0)
+		r = mr_pins_join(path, set, "runs", err);
+	fd = r == 0 ? bpf_obj_get(path) : -1;
+	if (r == 0 && fd < 0 && errno != ENOENT)
+		r = mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
+	while (fd >= 0 && bpf_map_get_next_key(fd, last, &next) == 0) {
+		id = next;
+		last = &id;
+		take(owner, id);
+		n++;
+	}
+	return r < 0 ? r : n;
+}
+
 /* --- purge ------------------------------------------------------------------------------ */
 
 /* Lock every slot, so that no run can begin with it: 0, or 1 when one is in use. */

@@ -4,12 +4,14 @@
  *
  *   menace-probe-load load LEVEL     make what this build needs for the level, unless it is there
  *   menace-probe-load purge          remove what no run uses
+ *   menace-probe-load entries        ids of the control groups that are observed at present
  *
  * Apart from menace-run because of libbpf: what starts for every run stays small.  A failed
  * load is told to menace-run as one struct mr_error on standard output, which is a pipe then,
  * and to anybody else as text.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,6 +57,19 @@ static int purge(void)
 	return in_use ? 1 : 0;
 }
 
+static void print_entry(void *owner, uint64_t cgroup_id)
+{
+	(void)owner;
+	printf("%" PRIu64 "\n", cgroup_id);
+}
+
+static int entries(void)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	return mr_loader_entries(print_entry, NULL, &err) < 0 ? fail(&err) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -63,6 +78,8 @@ int main(int argc, char **argv)
 		return load(argv[2]);
 	if (argc == 2 && strcmp(argv[1], "purge") == 0)
 		return purge();
-	mr_err(&err, MR_E_USAGE, EINVAL, "usage: menace-probe-load load LEVEL | purge");
+	if (argc == 2 && strcmp(argv[1], "entries") == 0)
+		return entries();
+	mr_err(&err, MR_E_USAGE, EINVAL, "usage: menace-probe-load load LEVEL | purge | entries");
 	return fail(&err);
 }

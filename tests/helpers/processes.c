@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * processes: lives that are easy to count wrongly
+ *
+ *   processes execs N PROGRAM        start PROGRAM N times, one after the other
+ *   processes forks N                N processes that end at once
+ *   processes threads N              N threads that end at once
+ *   processes leader-first           the first thread ends, another lives on for a while
+ *   processes thread-exec PROGRAM    exec by a thread that is not the first
+ *   processes memfd PROGRAM          exec of a copy in memory that has no name
+ *   processes args N BYTES PROGRAM   exec with N arguments of BYTES bytes
+ *   processes touch MIB              touch so much memory
+ *   processes write MIB PATH         write so much
+ *   processes spin MS                use so much CPU time
+ *   processes segv                   write to 0xdead
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/helpers/number.h"
+
+static int die(const char *what)
+{
+	fprintf(stderr, "processes: %s: %s\n", what, strerror(errno));
+	return 1;
+}
+
+static int execs(char **argv)
+{
+	for (long i = (long)number_of(argv[0]); i > 0; i--) {
+		char *args[] = { argv[1], NULL };
+		pid_t pid = vfork();
+		int status;
+
+		if (pid == 0) {
+			execv(argv[1], args);
+			_exit(127);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+			return die(argv[1]);
+	}
+	return 0;
+}
+
+static int forks(char **argv)
+{
+	for (long i = (long)number_of(argv[0]); i > 0; i--) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			return die("fork");
+	}
+	return 0;
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static int threads(char **argv)
+{
+	for (long i = (long)number_of(argv[0]); i > 0; i--) {
+		pthread_t t;
+
+		if (pthread_create(&t, NULL, nothing, NULL) || pthread_join(t, NULL))
+			return die("thread");
+	}
+	return 0;
+}
+
+static void *live_on(void *arg)
+{
+	struct timespec ts = { .tv_nsec = 200000000 };
+
+	(void)arg;
+	nanosleep(&ts, NULL);
+	_exit(7);
+}
+
+static int leader_first(char **argv)
+{
+	pthread_t t;
+
+	(void)argv;
+	if (pthread_create(&t, NULL, live_on, NULL))
+		return die("thread");
+	pthread_exit(NULL);
+}
+
+static void *exec_it(void *arg)
+{
+	char *args[] = { arg, NULL };
+
+	execv(arg, args);
+	exit(die(arg));
+}
+
+static int thread_exec(char **argv)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, exec_it, argv[0]))
+		return die("thread");
+	pthread_join(t, NULL);
+	return 1;
+}
+
+static int memfd(char **argv)
+{
+	int fd = memfd_create("nameless", MFD_CLOEXEC), from = open(argv[0], O_RDONLY | O_CLOEXEC);
+	char *args[] = { "nameless", NULL }, *env[] = { NULL }, buf[65536];
+	ssize_t n;
+
+	if (fd < 0 || from < 0)
+		return die(argv[0]);
+	while ((n = read(from, buf, sizeof(buf))) > 0)
+		if (write(fd, buf, (size_t)n) != n)
+			return die("copy");
+	fexecve(fd, args, env);
+	return die("fexecve");
+}
+
+static int args(char **argv)
+{
+	size_t n = (size_t)number_of(argv[0]), bytes = (size_t)number_of(argv[1]);
+	char *arg = malloc(bytes + 1), **list = calloc(n + 2, sizeof(*list));
+
+	if (!arg || !list)
+		return die("memory");
+	memset(arg, 'x', bytes);
+	arg[bytes] = '\0';
+	list[0] = argv[2];
+	for (size_t i = 1; i <= n; i++)
+		list[i] = arg;
+	execv(argv[2], list);
+	return die(argv[2]);
+}
+
+static int touch(char **argv)
+{
+	size_t bytes = (size_t)number_of(argv[0]) << 20;
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return die("mmap");
+	memset(p, 1, bytes);
+	return 0;
+}
+
+static int write_out(char **argv)
+{
+	static char buf[1 << 20];
+	int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	for (long i = (long)number_of(argv[0]); i > 0; i--)
+		if (write(fd, buf, sizeof(buf)) != (ssize_t)sizeof(buf))
+			return die(argv[1]);
+	return 0;
+}
+
+static int spin(char **argv)
+{
+	clock_t end = clock() + (long)number_of(argv[0]) * (CLOCKS_PER_SEC / 1000);
+
+	while (clock() < end)
+		;
+	return 0;
+}
+
+static int segv(char **argv)
+{
+	(void)argv;
+	*(volatile int *)(uintptr_t)0xdead = 1;
+	return 1;
+}
+
+static const struct {
+	const char *name;
+	int n_args;
+	int (*run)(char **argv);
+} modes[] = {
+	{ "execs", 2, execs },
+	{ "forks", 1, forks },
+	{ "threads", 1, threads },
+	{ "leader-first", 0, leader_first },
+	{ "thread-exec", 1, thread_exec },
+	{ "memfd", 1, memfd },
+	{ "args", 3, args },
+	{ "touch", 1, touch },
+	{ "write", 2, write_out },
+	{ "spin", 1, spin },
+	{ "segv", 0, segv },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (strcmp(argv[1], modes[i].name) == 0 && argc == modes[i].n_args + 2)
+			return modes[i].run(argv + 2);
+	errno = EINVAL;
+	return die("arguments");
+}

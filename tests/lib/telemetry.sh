@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Telemetry in tests: pinned programs of the test's own, apart from those of the
+# machine, gone with the test
+
+helper=$MENACE_HELPERS/processes
+loader=$(dirname "$MENACE_RUN")/menace-probe-load
+
+# Sets MENACE_BPF_DIR to a bpf file system that goes with the test.
+need_telemetry()
+{
+	need_root
+	need_cgroups
+	need_file "$helper"
+	need_file "$loader"
+	mkdir "$tmp/bpf"
+	mount -t bpf bpf "$tmp/bpf" 2>/dev/null || skip "no bpf file system"
+	at_exit umount "$tmp/bpf"
+	export MENACE_BPF_DIR=$tmp/bpf
+	run -q -- true
+	assert_status 0
+	[ "$(json .telemetry.level)" = default ] || skip "no telemetry: $(json .telemetry.reason)"
+	at_exit purge_probes
+}
+
+# All that the test loaded must be free to go.
+purge_probes()
+{
+	local said
+
+	said=$("$loader" purge) && [ -z "$(ls "$MENACE_BPF_DIR" | grep '^menace-[0-9a-f]')" ] && return
+	echo "FAIL: probes are left: $said"
+	code=1
+}
+
+# run_inside OPTION... -- MODE ARGUMENT...: the helper `processes` in the sandbox.
+run_inside()
+{
+	local options=()
+
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	run -q --ro "$helper:/processes" "${options[@]}" -- /processes "$@"
+}
+
+# Facts that must hold whatever was run.
+assert_books()
+{
+	assert_eq "$(json '.telemetry.events | .delivered + .lost == .emitted')" true "books of the events"
+	assert_eq "$(json .telemetry.events.malformed)" 0 "malformed events"
+	assert_eq "$(json .telemetry.failed_reads)" 0 "failed reads"
+	assert_eq "$("$loader" entries)" "" "groups still observed"
+}
+
+# assert_processes FORKS EXECS: all of them ended.
+assert_processes()
+{
+	assert_eq "$(json .telemetry.processes.forks)" "$1" forks
+	assert_eq "$(json .telemetry.processes.execs)" "$2" execs
+	assert_eq "$(json .telemetry.processes.exits)" "$1" exits
+	assert_books
+}

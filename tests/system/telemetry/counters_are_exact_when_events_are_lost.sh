@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# 20,000 short processes while nobody reads: the counters are exact, and what was
+# delivered and what was lost make up what there was
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/telemetry.sh"
+
+need_telemetry
+n=$((MENACE_SLOWDOWN > 1 ? 5000 : 20000))
+mkdir "$tmp/shared"
+chmod 777 "$tmp/shared"
+rm -f "$result"
+# Not by standard input: that is fed by the supervisor, which is stopped.
+"$MENACE_RUN" -q -t 300 -o "$result" --ro "$helper:/processes" --rw "$tmp/shared:/shared" -- sh -c \
+	': >/shared/ready; until [ -e /shared/go ]; do :; done; /processes forks "$1"; : >/shared/done' sh "$n" &
+pid=$!
+wait_until 20 [ -e "$tmp/shared/ready" ] || fail "the program did not start"
+kill -STOP "$pid"
+: >"$tmp/shared/go"
+wait_until 200 [ -e "$tmp/shared/done" ] || { kill -CONT "$pid"; fail "the storm did not end"; }
+kill -CONT "$pid"
+wait "$pid"
+assert_eq $? 0 "exit status"
+# Init, sh, the helper.
+assert_processes $((n + 3)) 2
+assert_ge "$(json .telemetry.events.lost)" 1000 "lost events"
+assert_ge "$(json .telemetry.events.lost_by_type.fork.ring_full)" 1 "forks that the ring had no room for"
+assert_eq "$(json .telemetry.complete)" false complete
+# The end of init and of the main program are never crowded out.
+assert_ge "$(json .telemetry.events.delivered_by_type.exit)" 2 "ends that were delivered"

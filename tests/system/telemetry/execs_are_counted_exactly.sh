@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The program and 500 others one after the other are 501 execs, each an event
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/telemetry.sh"
+
+need_telemetry
+run_inside -- execs 500 /bin/true
+assert_status 0
+# Init and the program are processes too.
+assert_processes 502 501
+assert_eq "$(json .telemetry.complete)" true complete
+assert_eq "$(json '.telemetry.execs | length')" 501 "execs listed"
+assert_eq "$(json '[.telemetry.execs[1:][] | .argv == ["/bin/true"] and .exe == "/bin/true"] | all')" true
+assert_eq "$(json '[.telemetry.execs[].inner_pid] | unique | length')" 501 "processes that exec"
+assert_eq "$(json '[.telemetry.execs[].since_start_us] | . == sort')" true "order of time"

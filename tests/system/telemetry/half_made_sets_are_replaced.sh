@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Whatever a killed loader left, the next start makes a whole set
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/telemetry.sh"
+
+need_telemetry
+need_file "$MENACE_HELPERS/kill-at-random"
+set=$(find "$MENACE_BPF_DIR" -maxdepth 1 -name 'menace-[0-9a-f]*-*')
+
+assert_observed()
+{
+	run -q -- true
+	assert_status 0
+	assert_eq "$(json .telemetry.level)" default "level ($1)"
+	assert_processes 2 1
+	assert_eq "$(find "$MENACE_BPF_DIR" -name 'new-*')" "" "half-made sets ($1)"
+}
+
+# Between the maps and the programs.
+"$loader" purge >/dev/null || fail "purge"
+mkdir -p "$MENACE_BPF_DIR/new-${set##*/}/s0" "$MENACE_BPF_DIR/new-other"
+assert_observed "maps only"
+
+# While a level was being loaded.
+rmdir "$set/ready-default"
+find "$set/sched" -type f -delete
+rmdir "$set/sched"
+mkdir "$set/new-sched"
+assert_observed "one object"
+assert_eq "$(json '.telemetry.histograms.run_us | add > 0')" true "run times"
+
+seed=${MENACE_KILL_SEED:-$RANDOM$RANDOM}
+echo "seed $seed"
+for ((i = 0; i < (MENACE_SLOWDOWN > 1 ? 5 : 20); i++)); do
+	"$loader" purge >/dev/null || fail "purge"
+	"$MENACE_HELPERS/kill-at-random" 1 "$(scaled 100000)" $((seed + i)) "$loader" load default >/dev/null
+	assert_observed "seed $((seed + i))"
+done
