@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct mr_wire_probe) * MR_WIRE_PROBES_MAX <= 4096, "a pag
 
 struct set {
 	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX];
-	int runs, slots, owners, control, rings, matrix;
+	int runs, slots, owners, control, rings, calls, matrix;
 	struct mr_wire_probe *probes; /* the matrix, mapped */
 	size_t probes_size;
 	char btf_path[32]; /* "" : not made yet */
@@ -191,6 +191,8 @@ static const struct map_row {
 	  sizeof(struct mr_wire_control), 1, BPF_F_MMAPABLE },
 	{ "rings", offsetof(struct set, rings), BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4,
 	  MR_WIRE_SLOTS *MR_RING_COUNT_, 0 },
+	{ "calls", offsetof(struct set, calls), BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, MR_WIRE_SLOTS,
+	  0 },
 	{ "matrix", offsetof(struct set, matrix), BPF_MAP_TYPE_ARRAY, 4,
 	  sizeof(struct mr_wire_probe), MR_WIRE_PROBES_MAX, BPF_F_MMAPABLE },
 };
@@ -198,6 +200,17 @@ static const struct map_row {
 static int *map_fd(struct set *set, const struct map_row *row)
 {
 	return (int *)(void *)((char *)set + row->fd);
+}
+
+/* What the elements of an array of maps are like. */
+static int make_inner(const char *name)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	if (strcmp(name, "rings") == 0)
+		return bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, MR_RING_VITAL_BYTES,
+				      NULL);
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "outcomes", 4, 8, MR_WIRE_OUTCOMES, &opts);
 }
 
 static int make_map(struct set *set, const struct map_row *row, const char *dir,
@@ -211,10 +224,9 @@ static int make_map(struct set *set, const struct map_row *row, const char *dir,
 	if (r < 0)
 		return r;
 	if (row->type == BPF_MAP_TYPE_ARRAY_OF_MAPS) {
-		inner = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, MR_RING_VITAL_BYTES,
-				       NULL);
+		inner = make_inner(row->name);
 		if (inner < 0)
-			return mr_err(err, MR_E_KERNEL, errno, "make a ring buffer: %m");
+			return mr_err(err, MR_E_KERNEL, errno, "make a map for %s: %m", row->name);
 		opts.inner_map_fd = (uint32_t)inner;
 	}
 	*fd = bpf_map_create(row->type, row->name, row->key, row->value, row->entries, &opts);
@@ -494,6 +506,7 @@ int mr_loader_load(enum mr_probe_level level, struct mr_error *err)
 			   .owners = -1,
 			   .control = -1,
 			   .rings = -1,
+			   .calls = -1,
 			   .matrix = -1,
 			   .btf_fd = -1 };
 	mr_auto_close int lock = -1;

@@ -33,6 +33,8 @@ static const struct mr_probe_row rows[] = {
 
 _Static_assert(N_ELEMENTS(rows) <= MR_WIRE_PROBES_MAX, "room in the matrix");
 
+_Static_assert((int)MR_WIRE_LEVEL_SYSCALLS == (int)MR_PROBE_LEVEL_SYSCALLS, "the same level");
+
 const struct mr_probe_row *mr_probe_rows(size_t *ret_n)
 {
 	*ret_n = N_ELEMENTS(rows);

@@ -6,9 +6,9 @@
  *                               /sys/fs/bpf, the first that is one
  *   ROOT/menace-lock/           locked (flock) while anything below is made or removed
  *   ROOT/menace-BUILD-BOOT/     a set: what this build made since this boot
- *     runs slots owners control rings matrix       maps
- *     s0 ... s127/              one folder a slot, locked by the run that has it; its rings in it
- *     OBJECT/                   links of the programs of OBJECT.bpf.c
+ *     runs slots owners control rings calls matrix       maps
+ *     s0 ... s127/              one folder a slot, locked by the run that has it; its rings and outcomes in it
+ *     OBJECT/                   programs of OBJECT.bpf.c, or their links
  *     ready-LEVEL/              everything of this level was tried
  *
  * Whatever is made is made under a name that begins with "new-" and then renamed, so a name

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpf/attach.h"
 #include "bpf/decode.h"
 #include "bpf/start.h"
 #include "bpf/sys.h"
@@ -42,6 +43,7 @@ struct mr_probes {
 
 #define OWNERS_BYTES (MR_WIRE_SLOTS * sizeof(uint64_t))
 #define MATRIX_BYTES (MR_WIRE_PROBES_MAX * sizeof(struct mr_wire_probe))
+#define CALLS_BYTES (MR_WIRE_OUTCOMES * sizeof(uint64_t))
 #define OPEN_TRIES 3
 
 struct mr_probes *mr_probes_free(struct mr_probes *probes)
@@ -131,18 +133,6 @@ static int open_or_load(struct mr_probes *probes, struct mr_error *err)
 	return r;
 }
 
-bool mr_probes_knows(const struct mr_probes *probes, const char *name)
-{
-	size_t n;
-	const struct mr_probe_row *rows = mr_probe_rows(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(rows[i].name, name) == 0 && rows[i].level <= probes->level &&
-		    probes->matrix[i].state == MR_PROBE_ON)
-			return true;
-	return false;
-}
-
 /* Without any of the programs nothing would ever be counted: then say so now. */
 static int check_base(const struct mr_probes *probes, struct mr_error *err)
 {
@@ -150,7 +140,7 @@ static int check_base(const struct mr_probes *probes, struct mr_error *err)
 	const struct mr_probe_row *rows = mr_probe_rows(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (mr_probes_knows(probes, rows[i].name))
+		if (rows[i].kind == MR_PROBE_RAW_TP && probes->matrix[i].state == MR_PROBE_ON)
 			return 0;
 	return mr_err(err, MR_E_KERNEL, probes->matrix[0].errnum,
 		      "the kernel refuses our programs: %m (%s)", probes->matrix[0].why);
@@ -305,20 +295,38 @@ static int map_counts(const struct mr_probes *probes, unsigned int slot, struct 
 	return 0;
 }
 
-/* The slot is locked by us. */
-static int open_view(struct mr_probes *probes, unsigned int slot, struct mr_probe_view **ret,
+/* Like a ring: made for a slot when it is first wanted. */
+static int open_calls(struct mr_probes *probes, unsigned int slot, uint64_t **ret,
+		      struct mr_error *err)
+{
+	mr_auto_close int fd = -1, array = get_pinned(probes, "calls", err);
+	char path[MR_PINS_PATH_MAX], name[32];
+	void *mapped;
+
+	snprintf(name, sizeof(name), "s%u/calls", slot);
+	if (array < 0 || mr_pins_join(path, probes->path, name, err) < 0)
+		return -ENOENT;
+	fd = mr_bpf_get(path);
+	if (fd < 0) {
+		fd = mr_bpf_map_create(BPF_MAP_TYPE_ARRAY, 4, 8, MR_WIRE_OUTCOMES, BPF_F_MMAPABLE,
+				       -1, "menace_calls");
+		if (fd < 0 || mr_bpf_map_update(array, &slot, &(uint32_t){ (uint32_t)fd }) < 0 ||
+		    mr_bpf_pin(fd, path) < 0)
+			return mr_err(err, MR_E_KERNEL, errno, "make %s: %m", path);
+	}
+	mapped = mmap(NULL, CALLS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED)
+		return mr_err(err, MR_E_SYS, errno, "map %s: %m", path);
+	*ret = mapped;
+	return 0;
+}
+
+static int make_view(struct mr_probes *probes, unsigned int slot, struct mr_probe_view **ret,
 		     struct mr_error *err)
 {
-	mr_auto_free struct mr_probe_view *view = NULL;
+	mr_auto_free struct mr_probe_view *view = mr_str_alloc(sizeof(*view));
 	int r;
 
-	if (probes->views[slot]) {
-		*ret = probes->views[slot];
-		for (int i = 0; i < MR_RING_COUNT_; i++)
-			mr_ring_skip(&(*ret)->rings[i]);
-		return 0;
-	}
-	view = mr_str_alloc(sizeof(*view));
 	view->rings[0] = view->rings[1] = (struct mr_ring)MR_RING_INIT;
 	r = map_counts(probes, slot, &view->counts, err);
 	for (int i = 0; r == 0 && i < MR_RING_COUNT_; i++)
@@ -328,8 +336,29 @@ static int open_view(struct mr_probes *probes, unsigned int slot, struct mr_prob
 		mr_close(view->rings[1].fd);
 		return r;
 	}
-	*ret = probes->views[slot] = mr_take_ptr(view);
+	*ret = mr_take_ptr(view);
 	return 0;
+}
+
+/* The slot is locked by us. */
+static int open_view(struct mr_probes *probes, unsigned int slot, struct mr_probe_view **ret,
+		     struct mr_error *err)
+{
+	struct mr_probe_view *view = probes->views[slot];
+	int r = view ? 0 : make_view(probes, slot, &view, err);
+
+	if (r < 0)
+		return r;
+	probes->views[slot] = *ret = view;
+	for (int i = 0; i < MR_RING_COUNT_; i++)
+		mr_ring_skip(&view->rings[i]);
+	if (probes->level < MR_PROBE_LEVEL_SYSCALLS)
+		return 0;
+	if (!view->calls)
+		r = open_calls(probes, slot, &view->calls, err);
+	if (r == 0)
+		memset(view->calls, 0, CALLS_BYTES);
+	return r;
 }
 
 /* --- a run ------------------------------------------------------------------------------ */
@@ -351,22 +380,65 @@ static int enter(struct mr_probe_run *run, uint64_t cgroup_id, struct mr_error *
 	return 0;
 }
 
-int mr_probe_run_begin(struct mr_probes *probes, uint64_t cgroup_id, struct mr_probe_run *run,
-		       struct mr_error *err)
+void mr_probe_run_init(struct mr_probe_run *run)
+{
+	*run = (struct mr_probe_run){ .lock_fd = -1 };
+	for (size_t i = 0; i < N_ELEMENTS(run->links); i++)
+		run->links[i] = -1;
+}
+
+static bool is_wanted(const struct mr_probe_run *run, const struct mr_probe_row *row)
+{
+	return row->level <= run->probes->level && (row->kind != MR_PROBE_CGROUP || run->wants_net);
+}
+
+/* A refusal is a fact that is not known, never the end of the run. */
+static void attach_rows(struct mr_probe_run *run, int cgroup_fd)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].kind == MR_PROBE_RAW_TP || !is_wanted(run, &rows[i]) ||
+		    run->probes->matrix[i].state != MR_PROBE_ON)
+			continue;
+		run->links[i] = mr_attach_row(run->probes->path, &rows[i], cgroup_fd, NULL);
+		if (run->links[i] < 0)
+			run->errnums[i] = -run->links[i];
+	}
+}
+
+bool mr_probe_run_knows(const struct mr_probe_run *run, const char *name)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].name, name) == 0 && is_wanted(run, &rows[i]) &&
+		    run->probes->matrix[i].state == MR_PROBE_ON && !run->errnums[i])
+			return true;
+	return false;
+}
+
+int mr_probe_run_begin(struct mr_probes *probes, const struct mr_probe_group *group,
+		       struct mr_probe_run *run, struct mr_error *err)
 {
 	int r;
 
-	*run = (struct mr_probe_run)MR_PROBE_RUN_INIT;
+	mr_probe_run_init(run);
 	r = take_slot(probes, run, err);
 	if (r < 0)
 		return r;
 	run->probes = probes;
+	run->wants_net = group->wants_net;
 	run->generation = mr_now_ns(); /* differs from that of every earlier holder */
 	r = open_view(probes, run->slot, &run->view, err);
 	if (r == 0)
-		r = enter(run, cgroup_id, err);
+		r = enter(run, group->id, err);
 	if (r < 0)
 		mr_probe_run_end(run);
+	else
+		attach_rows(run, group->fd);
 	return r;
 }
 
@@ -404,11 +476,13 @@ void mr_probe_run_read(struct mr_probe_run *run,
 
 void mr_probe_run_end(struct mr_probe_run *run)
 {
+	for (size_t i = 0; i < N_ELEMENTS(run->links); i++)
+		mr_close(run->links[i]);
 	if (run->probes)
 		disown_slot(run->probes, run->slot);
 	/* A program that still has the slot in hand sees that it is nobody's. */
 	if (run->view)
 		__atomic_store_n(&run->view->counts->generation, 0, __ATOMIC_RELEASE);
 	mr_close(run->lock_fd);
-	*run = (struct mr_probe_run)MR_PROBE_RUN_INIT;
+	mr_probe_run_init(run);
 }

@@ -30,8 +30,6 @@ struct mr_probes *mr_probes_free(struct mr_probes *probes);
 enum mr_probe_level mr_probes_level(const struct mr_probes *probes);
 /* What the loader found of a row of probes.def; borrowed. */
 const struct mr_wire_probe *mr_probes_state(const struct mr_probes *probes, size_t row);
-/* Is the fact that rows of this name stand for known? */
-bool mr_probes_knows(const struct mr_probes *probes, const char *name);
 /* Take away what runs whose supervisor died left in the maps; the number of them. */
 unsigned int mr_probes_sweep(struct mr_probes *probes);
 
@@ -39,6 +37,7 @@ unsigned int mr_probes_sweep(struct mr_probes *probes);
 struct mr_probe_view {
 	struct mr_wire_slot *counts; /* live */
 	struct mr_ring rings[MR_RING_COUNT_];
+	uint64_t *calls; /* live outcomes of system calls; NULL: never wanted */
 };
 
 struct mr_probe_run {
@@ -47,18 +46,27 @@ struct mr_probe_run {
 	unsigned int slot;
 	int lock_fd;
 	uint64_t generation;
+	int links[MR_WIRE_PROBES_MAX]; /* of programs attached for this run alone; -1: none */
+	int errnums[MR_WIRE_PROBES_MAX]; /* why such a program could not be attached; 0: it is, or
+					  * was not wanted */
+	bool wants_net;
 	uint64_t taken[MR_WIRE_TYPE_COUNT_]; /* events handed over */
 	uint64_t malformed; /* records that were none of ours */
 };
-#define MR_PROBE_RUN_INIT     \
-	{                     \
-		.lock_fd = -1 \
-	}
+/* An empty one. */
+void mr_probe_run_init(struct mr_probe_run *run);
 
-/* Observe the (still empty) control group with this id.  -ESTALE: the set was purged; open it
- * again. */
-int mr_probe_run_begin(struct mr_probes *probes, uint64_t cgroup_id, struct mr_probe_run *run,
-		       struct mr_error *err);
+struct mr_probe_group {
+	uint64_t id;
+	int fd; /* its directory */
+	bool wants_net; /* it can have sockets: attach what looks at them */
+};
+
+/* Observe a (still empty) control group.  -ESTALE: the set was purged; open it again. */
+int mr_probe_run_begin(struct mr_probes *probes, const struct mr_probe_group *group,
+		       struct mr_probe_run *run, struct mr_error *err);
+/* Is the fact that rows of this name stand for known of this run? */
+bool mr_probe_run_knows(const struct mr_probe_run *run, const char *name);
 /* Hand over the events there are. */
 void mr_probe_run_read(struct mr_probe_run *run,
 		       void (*take)(void *owner, const struct mr_event *event), void *owner);

@@ -27,7 +27,7 @@ struct {
 static __always_inline u32 bucket_of(u64 ns)
 {
 	u64 us = ns / 1000;
-	u32 bucket = 0;
+	u32 bucket = us > 0;
 
 	for (int shift = 16; shift; shift >>= 1) {
 		if (us >> shift) {

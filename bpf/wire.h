@@ -10,6 +10,7 @@
  *   slots   array      one struct mr_wire_slot for each run that is observed; mapped by us
  *   owners  array      for each slot the cgroup id that its holder put into `runs`, 0: none
  *   rings   array of   two rings a slot: events, and the few that must not be lost
+ *   calls   array of   an array of outcomes of system calls for a slot that ever wanted them
  *   control array      one struct mr_wire_control
  *   matrix  array      state of each row of probes.def; written by the loader alone
  *
@@ -24,7 +25,15 @@
 #define MR_WIRE_SLOTS 128
 #define MR_WIRE_PROBES_MAX 32 /* rows of probes.def */
 #define MR_WIRE_DEPTHS 4 /* different depths at which groups of runs can lie */
-#define MR_WIRE_BUCKETS 32 /* of a histogram: bucket i holds [2^i, 2^(i+1)) microseconds */
+/* Of a histogram: [0] is for less than a microsecond, [i] for 2^(i-1) up to below 2^i of them. */
+#define MR_WIRE_BUCKETS 32
+
+/* Outcomes of system calls: count [nr * MR_WIRE_ERRNOS + errno]; the last nr and errno hold what is
+ * beyond. */
+#define MR_WIRE_SYSCALLS 512
+#define MR_WIRE_ERRNOS 136
+#define MR_WIRE_OUTCOMES (MR_WIRE_SYSCALLS * MR_WIRE_ERRNOS)
+#define MR_WIRE_LEVEL_SYSCALLS 4 /* enum mr_probe_level */
 
 enum mr_wire_counter {
 #define COUNTER(name, ...) MR_COUNTER_##name,

@@ -105,12 +105,77 @@ static json_t *list_steps(const json_t *timings)
 	return copy;
 }
 
+/* Arguments seen by the kernel are as secret as those we were given. */
+static void redact_member(json_t *row, const char *key)
+{
+	const json_t *argv = json_object_get(row, key);
+	size_t n = json_array_size(argv);
+	char **words = mr_str_alloc((n + 1) * sizeof(*words));
+
+	for (size_t i = 0; i < n; i++)
+		words[i] = (char *)(uintptr_t)json_string_value(json_array_get(argv, i));
+	if (json_is_array(argv))
+		json_object_set_new(row, key, mr_redact_argv(words, n, ARGV_MAX).argv);
+	free(words);
+}
+
+/* Copies of rows, redacted; argv is a member of the row, or of its detail. */
+static json_t *redact_rows(const json_t *rows)
+{
+	json_t *copies = json_array();
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		json_t *row = json_copy(json_array_get(rows, i));
+		json_t *detail = json_copy(json_object_get(row, "detail"));
+
+		redact_member(row, "argv");
+		if (detail) {
+			redact_member(detail, "argv");
+			json_object_set_new(row, "detail", detail);
+		}
+		json_array_append_new(copies, row);
+	}
+	return copies;
+}
+
+/* In the store what is not known has no row. */
+static json_t *without_nulls(const json_t *object)
+{
+	json_t *copy = json_object();
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)object, key, value)
+		if (!json_is_null(value))
+			json_object_set(copy, key, value);
+	return copy;
+}
+
+static json_t *trim_telemetry(const json_t *telemetry)
+{
+	json_t *copy = without_nulls(telemetry);
+	const json_t *counters = json_object_get(copy, "counters");
+
+	if (counters)
+		json_object_set_new(copy, "counters", without_nulls(counters));
+	for (size_t i = 0; i < 2; i++) {
+		const char *key = (const char *const[]){ "processes", "events" }[i];
+		const json_t *rows = json_object_get(copy, key);
+
+		if (rows)
+			json_object_set_new(copy, key, redact_rows(rows));
+	}
+	return copy;
+}
+
 static json_t *trim_result(const json_t *result)
 {
 	json_t *copy = json_copy((json_t *)(uintptr_t)result);
 
 	json_object_set_new(copy, "stdout", trim_output(json_object_get(result, "stdout")));
 	json_object_set_new(copy, "stderr", trim_output(json_object_get(result, "stderr")));
+	json_object_set_new(copy, "telemetry",
+			    trim_telemetry(json_object_get(result, "telemetry")));
 	json_object_set_new(copy, "timings", list_steps(json_object_get(result, "timings")));
 	return copy;
 }

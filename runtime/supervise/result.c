@@ -410,7 +410,7 @@ json_t *mr_run_result(struct mr_run *run)
 	json_object_set_new(result, "stderr", mr_capture_to_json(&run->err.capture));
 	json_object_set_new(result, "workspace", workspace_json(run));
 	json_object_set_new(result, "denials", mr_denials_to_json(&run->denials));
-	json_object_set_new(result, "telemetry", mr_telemetry_to_json(&run->telemetry, run->go_ns));
+	json_object_set_new(result, "telemetry", mr_telemetry_to_json(&run->telemetry));
 	json_object_set_new(result, "receipt", mr_receipt_to_json(&run->receipt, run->spec));
 	json_object_set_new(result, "not_enforced", list);
 	json_object_set_new(result, "timings", timings_json(run));

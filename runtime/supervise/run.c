@@ -194,9 +194,7 @@ static int start(struct mr_run *run, struct mr_error *err)
 	run->cgroup_ns = mr_now_ns();
 	/* Before the first process, so that it is in the group that is observed when it is made. */
 	if (r >= 0)
-		mr_telemetry_begin(&run->telemetry, run->host,
-				   (enum mr_telemetry_level)run->spec->telemetry_level,
-				   run->cgroup);
+		mr_telemetry_begin(&run->telemetry, run->host, run->spec, run->cgroup);
 	return r < 0 ? r : launch(run, err);
 }
 
@@ -217,6 +215,7 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 	run->drain.fd = run->deadlines.source.fd = -1;
 	run->launched = (struct mr_launched){ .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
 	run->in.in_fd = -1;
+	run->telemetry.requested = (enum mr_telemetry_level)run->spec->telemetry_level;
 	mr_lease_new_id(run->id);
 	if (start(run, &err) < 0) {
 		fail(run, &err);

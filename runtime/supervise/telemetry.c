@@ -15,10 +15,11 @@
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/event.h"
+#include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/run.h"
-#include "runtime/supervise/telemetry_rows.h"
+#include "runtime/supervise/trail.h"
 
 _Static_assert((int)MR_TELEMETRY_SYSCALLS == (int)MR_PROBE_LEVEL_SYSCALLS, "the same levels");
 
@@ -60,42 +61,11 @@ static struct mr_probes *open_probes(struct mr_telemetry_host *host, enum mr_pro
 
 /* --- events ------------------------------------------------------------------------- */
 
-static void keep_exec(struct mr_telemetry *t, const struct mr_event *e)
-{
-	size_t text = strlen(e->exec.exe) + 1 + e->exec.argv_kept;
-	struct mr_telemetry_exec *row;
-
-	if (t->n_execs == MR_TELEMETRY_EXECS_MAX || t->text_bytes + text > MR_TELEMETRY_TEXT_MAX) {
-		t->execs_dropped++;
-		return;
-	}
-	if (!t->execs)
-		t->execs = mr_str_alloc(MR_TELEMETRY_EXECS_MAX * sizeof(*t->execs));
-	row = &t->execs[t->n_execs++];
-	row->event = *e;
-	row->exe = mr_str_dup(e->exec.exe);
-	row->argv = mr_str_alloc(e->exec.argv_kept + 1);
-	memcpy(row->argv, e->exec.argv, e->exec.argv_kept);
-	t->text_bytes += text;
-}
-
-static void keep_crash(struct mr_telemetry *t, const struct mr_event *e)
-{
-	if (t->n_crashes == MR_TELEMETRY_CRASHES_MAX)
-		return; /* their number is among the counters */
-	if (!t->crashes)
-		t->crashes = mr_str_alloc(MR_TELEMETRY_CRASHES_MAX * sizeof(*t->crashes));
-	t->crashes[t->n_crashes++].event = *e;
-}
-
 static void take_event(void *owner, const struct mr_event *e)
 {
 	struct mr_telemetry *t = owner;
 
-	if (e->type == MR_EVENT_exec)
-		keep_exec(t, e);
-	if (e->type == MR_EVENT_crash)
-		keep_crash(t, e);
+	mr_trail_add(t->trail, e);
 	if (t->sink && t->sink->event(t->sink, e) < 0)
 		t->not_kept++;
 }
@@ -110,26 +80,27 @@ static void on_ring(struct mr_source *source, uint32_t events)
 
 /* --- a run ---------------------------------------------------------------------------- */
 
-static int begin_in_set(struct mr_telemetry *t, uint64_t cgroup_id, struct mr_error *err)
+static int begin_in_set(struct mr_telemetry *t, const struct mr_probe_group *group,
+			struct mr_error *err)
 {
 	struct mr_probes *probes = open_probes(t->host, (enum mr_probe_level)t->requested, err);
 
-	return probes ? mr_probe_run_begin(probes, cgroup_id, &t->probe, err) : -1;
+	return probes ? mr_probe_run_begin(probes, group, &t->probe, err) : -1;
 }
 
-static int begin(struct mr_telemetry *t, const struct mr_cgroup *cgroup, struct mr_error *err)
+static int begin(struct mr_telemetry *t, const struct mr_probe_group *group, struct mr_error *err)
 {
 	int r;
 
 	if (t->requested == MR_TELEMETRY_OFF)
 		return mr_err(err, MR_E_DENIED, ECANCELED, "switched off by telemetry.level");
-	if (!cgroup)
+	if (!group)
 		return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
 			      "a run without a control group cannot be told from others");
-	r = begin_in_set(t, mr_cgroup_id(cgroup), err);
+	r = begin_in_set(t, group, err);
 	if (r == -ESTALE) {
 		t->host->sets[t->requested] = mr_probes_free(t->host->sets[t->requested]);
-		r = begin_in_set(t, mr_cgroup_id(cgroup), err);
+		r = begin_in_set(t, group, err);
 	}
 	for (int i = 0; r == 0 && i < MR_RING_COUNT_; i++)
 		r = mr_loop_add(t->loop, &t->sources[i], t->probe.view->rings[i].fd, EPOLLIN,
@@ -144,18 +115,24 @@ static void unwatch(struct mr_telemetry *t)
 }
 
 void mr_telemetry_begin(struct mr_telemetry *t, struct mr_run_host *host,
-			enum mr_telemetry_level level, const struct mr_cgroup *cgroup)
+			const struct mr_spec *spec, const struct mr_cgroup *cgroup)
 {
 	uint64_t then = mr_now_ns();
+	struct mr_probe_group group;
 
-	*t = (struct mr_telemetry){ .requested = level,
+	*t = (struct mr_telemetry){ .requested = (enum mr_telemetry_level)spec->telemetry_level,
 				    .loop = host->loop,
-				    .probe = MR_PROBE_RUN_INIT,
-				    .sources = { { .fd = -1 }, { .fd = -1 } } };
+				    .sources = { { .fd = -1 }, { .fd = -1 } },
+				    .trail = mr_trail_new() };
+	mr_probe_run_init(&t->probe);
 	if (!host->telemetry)
 		host->telemetry = mr_str_alloc(sizeof(*host->telemetry));
 	t->host = host->telemetry;
-	if (begin(t, cgroup, &t->why) < 0) {
+	if (cgroup)
+		group = (struct mr_probe_group){ .id = mr_cgroup_id(cgroup),
+						 .fd = mr_cgroup_v2_fd(cgroup),
+						 .wants_net = spec->net_mode != MR_NET_NONE };
+	if (begin(t, cgroup ? &group : NULL, &t->why) < 0) {
 		unwatch(t);
 		mr_probe_run_end(&t->probe);
 	}
@@ -173,6 +150,7 @@ void mr_telemetry_finish(struct mr_telemetry *t)
 	t->malformed = t->probe.malformed;
 	for (int i = 0; i < MR_RING_COUNT_; i++)
 		t->malformed += t->probe.view->rings[i].oversized;
+	mr_telemetry_note_facts(t);
 	t->has_counts = true;
 	mr_probe_run_end(&t->probe);
 }
@@ -181,16 +159,7 @@ void mr_telemetry_deinit(struct mr_telemetry *t)
 {
 	if (t->probe.probes)
 		mr_telemetry_finish(t);
-	for (size_t i = 0; i < t->n_execs; i++) {
-		free(t->execs[i].exe);
-		free(t->execs[i].argv);
-	}
-	free(t->execs);
-	free(t->crashes);
-	*t = (struct mr_telemetry){ .probe = MR_PROBE_RUN_INIT };
-}
-
-const struct mr_probes *mr_telemetry_probes(const struct mr_telemetry *t)
-{
-	return t->has_counts ? t->host->sets[t->requested] : NULL;
+	json_decref(t->syscalls);
+	json_decref(t->probes);
+	*t = (struct mr_telemetry){ .trail = mr_trail_free(t->trail) };
 }

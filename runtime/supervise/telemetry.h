@@ -3,7 +3,8 @@
  * Telemetry: what the kernel itself saw of a run
  *
  * Observing never decides about a run: what cannot be had is null in the result, with
- * the reason.  Counters are exact; events are kept as far as there is room.
+ * the reason.  Counters are exact; processes and events are kept as far as there is room,
+ * and what there was no room for is counted.
  */
 #pragma once
 
@@ -21,13 +22,7 @@ struct mr_cgroup;
 struct mr_run_host;
 struct mr_sink;
 struct mr_telemetry_host;
-
-#define MR_TELEMETRY_EXECS_MAX 1024
-#define MR_TELEMETRY_TEXT_MAX (256 * 1024) /* bytes of the names and arguments kept */
-#define MR_TELEMETRY_CRASHES_MAX 32
-
-struct mr_telemetry_exec;
-struct mr_telemetry_crash;
+struct mr_trail;
 
 struct mr_telemetry {
 	enum mr_telemetry_level requested;
@@ -39,15 +34,15 @@ struct mr_telemetry {
 	struct mr_sink *sink; /* gets every event; or NULL */
 
 	uint64_t setup_ns; /* what it cost to begin */
+	uint64_t not_kept; /* events that the sink refused */
+	struct mr_trail *trail; /* processes and events */
+	/* From the end on: */
 	bool has_counts;
 	struct mr_wire_slot counts;
+	struct json_t *syscalls, *probes; /* or NULL */
+	bool all_known; /* every probe of the level was on */
+	bool known[MR_COUNTER_COUNT_], knows_sched;
 	uint64_t taken[MR_WIRE_TYPE_COUNT_], malformed;
-	uint64_t not_kept; /* events that the sink refused */
-	struct mr_telemetry_exec *execs;
-	size_t n_execs, text_bytes;
-	uint64_t execs_dropped;
-	struct mr_telemetry_crash *crashes;
-	size_t n_crashes;
 };
 
 /* What all runs of a process share. */
@@ -55,9 +50,12 @@ struct mr_telemetry_host *mr_telemetry_host_free(struct mr_telemetry_host *host)
 
 /* Before the first process of the run is made.  cgroup NULL: there is none. */
 void mr_telemetry_begin(struct mr_telemetry *t, struct mr_run_host *host,
-			enum mr_telemetry_level level, const struct mr_cgroup *cgroup);
+			const struct mr_spec *spec, const struct mr_cgroup *cgroup);
 /* After the last one is gone. */
 void mr_telemetry_finish(struct mr_telemetry *t);
 void mr_telemetry_deinit(struct mr_telemetry *t);
-/* The member "telemetry" of a result; new reference.  go_ns: when the program was let go. */
-struct json_t *mr_telemetry_to_json(const struct mr_telemetry *t, uint64_t go_ns);
+/* The member "telemetry" of a result; new reference. */
+struct json_t *mr_telemetry_to_json(const struct mr_telemetry *t);
+
+/* telemetry_json.c: what is only known while the run is observed. */
+void mr_telemetry_note_facts(struct mr_telemetry *t);

@@ -7,6 +7,17 @@
 helper=$MENACE_HELPERS/processes
 loader=$(dirname "$MENACE_RUN")/menace-probe-load
 
+# json as in system.sh, with execs and crashes: the details of these events with exe or name, comm and
+# boot_ns beside them.
+json()
+{
+	jq -r 'def of($type; $object): [.telemetry.events[] | select(.type == $type)
+			| .detail + {($object): .object, comm, boot_ns}];
+		def execs: of("exec"; "exe");
+		def crashes: of("crash"; "name");
+		'"$1" "$result"
+}
+
 # Sets MENACE_BPF_DIR to a bpf file system that goes with the test.
 need_telemetry()
 {
@@ -50,17 +61,17 @@ run_inside()
 # Facts that must hold whatever was run.
 assert_books()
 {
-	assert_eq "$(json '.telemetry.events | .delivered + .lost == .emitted')" true "books of the events"
-	assert_eq "$(json .telemetry.events.malformed)" 0 "malformed events"
-	assert_eq "$(json .telemetry.failed_reads)" 0 "failed reads"
+	assert_eq "$(json '.telemetry.books | .delivered + .lost == .emitted')" true "books of the events"
+	assert_eq "$(json .telemetry.books.malformed)" 0 "malformed events"
+	assert_eq "$(json .telemetry.books.failed_reads)" 0 "failed reads"
 	assert_eq "$("$loader" entries)" "" "groups still observed"
 }
 
 # assert_processes FORKS EXECS: all of them ended.
 assert_processes()
 {
-	assert_eq "$(json .telemetry.processes.forks)" "$1" forks
-	assert_eq "$(json .telemetry.processes.execs)" "$2" execs
-	assert_eq "$(json .telemetry.processes.exits)" "$1" exits
+	assert_eq "$(json .telemetry.counters.forks)" "$1" forks
+	assert_eq "$(json .telemetry.counters.execs)" "$2" execs
+	assert_eq "$(json .telemetry.counters.exits)" "$1" exits
 	assert_books
 }

@@ -25,8 +25,9 @@ wait "$pid"
 assert_eq $? 0 "exit status"
 # Init, sh, the helper.
 assert_processes $((n + 3)) 2
-assert_ge "$(json .telemetry.events.lost)" 1000 "lost events"
-assert_ge "$(json .telemetry.events.lost_by_type.fork.ring_full)" 1 "forks that the ring had no room for"
+assert_ge "$(json .telemetry.books.lost)" 1000 "lost events"
+assert_ge "$(json '.telemetry.losses[] | select(.type == "fork" and .reason == "ring full") | .count')" 1 "forks that the ring had no room for"
 assert_eq "$(json .telemetry.complete)" false complete
 # The end of init and of the main program are never crowded out.
-assert_ge "$(json .telemetry.events.delivered_by_type.exit)" 2 "ends that were delivered"
+assert_eq "$(json '[.telemetry.processes[] | select(.inner_pid <= 2) | .exit_boot_ns != null] | tostring')" \
+	"[true,true]" "ends that are known"

@@ -9,15 +9,15 @@
 need_telemetry
 run_inside -- segv
 assert_reason signaled
-assert_eq "$(json .telemetry.processes.crashes)" 1 crashes
-assert_eq "$(json '.telemetry.crashes[0] | [.signal_name, .si_code, .address, .comm] | tostring')" \
+assert_eq "$(json .telemetry.counters.crashes)" 1 crashes
+assert_eq "$(json 'crashes[0] | [.name, .si_code, .address, .comm] | tostring')" \
 	'["SEGV",1,"0xdead","processes"]'
-assert_ge "$(json '.telemetry.crashes[0].frames | length')" 1 frames
+assert_ge "$(json 'crashes[0].frames | length')" 1 frames
 assert_books
 
 # A signal that is sent is no address, and one that is handled no crash.
 run -q -- sh -c 'kill -SEGV $$'
-assert_eq "$(json '.telemetry.crashes[0] | [.si_code, .address] | tostring')" '[0,"0x0"]'
+assert_eq "$(json 'crashes[0] | [.si_code, .address] | tostring')" '[0,"0x0"]'
 run -q -- sh -c 'trap : ABRT; kill -ABRT $$; exit 0'
 assert_status 0
-assert_eq "$(json .telemetry.processes.crashes)" 0 crashes
+assert_eq "$(json .telemetry.counters.crashes)" 0 crashes

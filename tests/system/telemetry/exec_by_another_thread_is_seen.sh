@@ -10,5 +10,5 @@ need_telemetry
 run_inside -- thread-exec /bin/true
 assert_status 0
 assert_processes 2 2
-assert_eq "$(json '[.telemetry.execs[].from_thread] | tostring')" "[false,true]"
-assert_eq "$(json '.telemetry.execs[1].argv[0]')" /bin/true
+assert_eq "$(json '[execs[].from_thread] | tostring')" "[false,true]"
+assert_eq "$(json 'execs[1].argv[0]')" /bin/true

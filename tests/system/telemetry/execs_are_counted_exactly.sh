@@ -12,7 +12,7 @@ assert_status 0
 # Init and the program are processes too.
 assert_processes 502 501
 assert_eq "$(json .telemetry.complete)" true complete
-assert_eq "$(json '.telemetry.execs | length')" 501 "execs listed"
-assert_eq "$(json '[.telemetry.execs[1:][] | .argv == ["/bin/true"] and .exe == "/bin/true"] | all')" true
-assert_eq "$(json '[.telemetry.execs[].inner_pid] | unique | length')" 501 "processes that exec"
-assert_eq "$(json '[.telemetry.execs[].since_start_us] | . == sort')" true "order of time"
+assert_eq "$(json 'execs | length')" 501 "execs listed"
+assert_eq "$(json '[execs[1:][] | .argv == ["/bin/true"] and .exe == "/bin/true"] | all')" true
+assert_eq "$(json '[execs[].inner_pid] | unique | length')" 501 "processes that exec"
+assert_eq "$(json '[execs[].boot_ns] | . == sort')" true "order of time"

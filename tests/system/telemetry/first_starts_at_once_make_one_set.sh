@@ -16,7 +16,7 @@ for ((round = 0; round < 3; round++)); do
 	done
 	for i in 1 2 3 4 5 6 7 8; do
 		wait "${pids[i - 1]}" || fail "run $i: $?"
-		assert_eq "$(jq -c '.telemetry | [.level, .processes.forks, .processes.execs, .complete]' "$tmp/$i.json")" \
+		assert_eq "$(jq -c '.telemetry | [.level, .counters.forks, .counters.execs, .complete]' "$tmp/$i.json")" \
 			'["default",4,3,true]' "run $i"
 	done
 	assert_eq "$(find "$MENACE_BPF_DIR" -maxdepth 1 -name 'menace-[0-9a-f]*-*' | wc -l)" 1 sets

@@ -10,6 +10,6 @@ need_telemetry
 run_inside --level 2 -- memfd "/usr/bin/true"
 assert_status 0
 assert_processes 2 2
-assert_eq "$(json .telemetry.processes.execs_fileless)" 1 "fileless execs"
-assert_eq "$(json '[.telemetry.execs[].fileless] | tostring')" "[false,true]"
-assert_eq "$(json '.telemetry.execs[1].argv | tostring')" '["nameless"]'
+assert_eq "$(json .telemetry.counters.execs_fileless)" 1 "fileless execs"
+assert_eq "$(json '[execs[].fileless] | tostring')" "[false,true]"
+assert_eq "$(json 'execs[1].argv | tostring')" '["nameless"]'

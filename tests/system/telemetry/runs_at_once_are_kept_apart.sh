@@ -16,10 +16,10 @@ run_plain "$MENACE_RUN" -q --batch -j 16 <"$tmp/specs"
 assert_status 0
 assert_eq "$(wc -l <"$tmp/stdout")" "$runs" results
 bad=$(jq -c '(.name | tonumber) as $i | ($i % 16) as $n
-	| ([.telemetry.execs[] | select(.exe == "/bin/true") | .argv[1]]) as $marks
-	| select(.telemetry.processes.execs != $n + 2 or .telemetry.processes.forks != $n + 3
-		or .telemetry.processes.exits != $n + 3 or .telemetry.complete != true
+	| ([.telemetry.events[] | select(.type == "exec" and .object == "/bin/true") | .detail.argv[1]]) as $marks
+	| select(.telemetry.counters.execs != $n + 2 or .telemetry.counters.forks != $n + 3
+		or .telemetry.counters.exits != $n + 3 or .telemetry.complete != true
 		or ($marks | length) != $n or ($marks | any(. != "mark-\($i)")))
-	| [.name, .reason, .telemetry.processes, .telemetry.events]' "$tmp/stdout")
+	| [.name, .reason, .telemetry.counters, .telemetry.books]' "$tmp/stdout")
 assert_eq "$bad" "" "runs with wrong telemetry"
 assert_eq "$("$loader" entries)" "" "groups still observed"

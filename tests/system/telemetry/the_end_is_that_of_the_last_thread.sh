@@ -10,8 +10,8 @@ need_telemetry
 run_inside -- leader-first
 assert_status 7
 assert_processes 2 1
-assert_eq "$(json .telemetry.processes.threads)" 1 threads
+assert_eq "$(json .telemetry.counters.threads)" 1 threads
 run_inside -- threads 300
 assert_status 0
 assert_processes 2 1
-assert_eq "$(json .telemetry.processes.threads)" 300 threads
+assert_eq "$(json .telemetry.counters.threads)" 300 threads

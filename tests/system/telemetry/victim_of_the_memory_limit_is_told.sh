@@ -8,7 +8,7 @@
 
 need_telemetry
 run_inside -m 32m -- touch 10
-assert_eq "$(json .telemetry.processes.oom_victims)" 0 "victims"
+assert_eq "$(json .telemetry.counters.oom_victims)" 0 "victims"
 run -q -m 32m --ro "$helper:/processes" -- sh -c '(/processes touch 100; true); exit 0'
-assert_ge "$(json .telemetry.processes.oom_victims)" 1 "victims"
+assert_ge "$(json .telemetry.counters.oom_victims)" 1 "victims"
 assert_books

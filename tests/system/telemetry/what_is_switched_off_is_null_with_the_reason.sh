@@ -9,10 +9,10 @@
 need_telemetry
 run -q --telemetry off -- true
 assert_status 0
-assert_eq "$(json '.telemetry | [.requested, .level, .reason, .processes, .execs, .complete] | tostring')" \
+assert_eq "$(json '.telemetry | [.requested, .level, .reason, .processes, .events, .complete] | tostring')" \
 	'["off",null,"switched off by telemetry.level",null,null,null]'
 run -q --telemetry basic -- true
-assert_eq "$(json '.telemetry | [.level, .complete, .histograms, .processes.execs] | tostring')" \
+assert_eq "$(json '.telemetry | [.level, .complete, .histograms, .counters.execs] | tostring')" \
 	'["basic",true,null,1]'
 assert_eq "$(json '[.telemetry.probes[].name] | tostring')" '["fork","exec","exit","crash"]'
 run -q --telemetry much -- true

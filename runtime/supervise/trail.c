@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trail
+ *
+ * Rows in the order they came.  An event finds its process by pid, newest first: a
+ * pid that is used again begins a new row at its fork.  The kernel hands events of
+ * different CPUs over in an order that is almost that of time; the lists are sorted,
+ * so that no end comes before its beginning.
+ */
+#include "runtime/supervise/trail.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "runtime/base/json.h"
+#include "runtime/base/str.h"
+#include "runtime/supervise/text.h"
+
+#define HEADS 256
+
+struct process {
+	uint64_t start_ns, parent_start_ns, exit_ns;
+	uint32_t pid, inner_pid, parent_pid;
+	uint32_t execs, wait_status;
+	uint64_t rss_max_bytes;
+	int oom_victim;
+	char comm[17];
+	size_t exec; /* place of its last exec among the events; SIZE_MAX: none is kept */
+	size_t older; /* row of the same head before it; SIZE_MAX: none */
+};
+
+struct kept {
+	struct mr_event event; /* its exe and argv point to what we own */
+	uint64_t start_ns; /* of its process; 0: not known */
+};
+
+struct mr_trail {
+	struct process *processes;
+	struct kept *events;
+	size_t n_processes, n_events, text_bytes;
+	uint64_t processes_left_out, events_left_out;
+	size_t heads[HEADS];
+};
+
+struct mr_trail *mr_trail_new(void)
+{
+	struct mr_trail *trail = mr_str_alloc(sizeof(*trail));
+
+	for (size_t i = 0; i < HEADS; i++)
+		trail->heads[i] = SIZE_MAX;
+	return trail;
+}
+
+struct mr_trail *mr_trail_free(struct mr_trail *trail)
+{
+	for (size_t i = 0; trail && i < trail->n_events; i++) {
+		if (trail->events[i].event.type != MR_EVENT_exec)
+			continue;
+		free((char *)(uintptr_t)trail->events[i].event.exec.exe);
+		free((char *)(uintptr_t)trail->events[i].event.exec.argv);
+	}
+	if (trail) {
+		free(trail->processes);
+		free(trail->events);
+	}
+	free(trail);
+	return NULL;
+}
+
+static struct process *find_process(const struct mr_trail *trail, uint32_t pid)
+{
+	for (size_t i = trail->heads[pid % HEADS]; i != SIZE_MAX; i = trail->processes[i].older)
+		if (trail->processes[i].pid == pid)
+			return &trail->processes[i];
+	return NULL;
+}
+
+static struct process *add_process(struct mr_trail *trail, uint32_t pid, uint64_t start_ns)
+{
+	struct process *p;
+
+	if (trail->n_processes == MR_TRAIL_PROCESSES_MAX) {
+		trail->processes_left_out++;
+		return NULL;
+	}
+	if (!trail->processes)
+		trail->processes = mr_str_alloc(MR_TRAIL_PROCESSES_MAX * sizeof(*p));
+	p = &trail->processes[trail->n_processes];
+	p->pid = pid;
+	p->start_ns = start_ns;
+	p->exec = SIZE_MAX;
+	p->older = trail->heads[pid % HEADS];
+	trail->heads[pid % HEADS] = trail->n_processes++;
+	return p;
+}
+
+/* The row of a process that its event may be the first we hear of: the fork may be lost. */
+static struct process *meet(struct mr_trail *trail, uint32_t pid, uint64_t start_ns)
+{
+	struct process *p = find_process(trail, pid);
+
+	return p && p->start_ns == start_ns ? p : add_process(trail, pid, start_ns);
+}
+
+static void take_fork(struct mr_trail *trail, const struct mr_event *e)
+{
+	const struct process *parent = find_process(trail, e->pid);
+	uint64_t parent_start = parent ? parent->start_ns : 0;
+	struct process *p = meet(trail, e->fork.child_pid, e->fork.start_ns);
+
+	if (!p)
+		return;
+	p->parent_pid = e->pid;
+	p->parent_start_ns = parent_start;
+	p->inner_pid = e->fork.child_inner_pid;
+	memcpy(p->comm, e->comm, sizeof(p->comm));
+}
+
+static struct kept *keep_event(struct mr_trail *trail, const struct mr_event *e, size_t text)
+{
+	const struct process *p = find_process(trail, e->pid);
+	struct kept *kept;
+
+	if (trail->n_events == MR_TRAIL_EVENTS_MAX ||
+	    trail->text_bytes + text > MR_TRAIL_TEXT_MAX) {
+		trail->events_left_out++;
+		return NULL;
+	}
+	if (!trail->events)
+		trail->events = mr_str_alloc(MR_TRAIL_EVENTS_MAX * sizeof(*trail->events));
+	kept = &trail->events[trail->n_events++];
+	kept->event = *e;
+	kept->start_ns = p ? p->start_ns : 0;
+	trail->text_bytes += text;
+	return kept;
+}
+
+static void take_exec(struct mr_trail *trail, const struct mr_event *e)
+{
+	struct process *p = meet(trail, e->pid, e->exec.start_ns);
+	struct kept *kept = keep_event(trail, e, strlen(e->exec.exe) + 2 + e->exec.argv_kept);
+	char *argv;
+
+	if (kept) {
+		argv = mr_str_alloc(e->exec.argv_kept + 1);
+		memcpy(argv, e->exec.argv, e->exec.argv_kept);
+		kept->event.exec.exe = mr_str_dup(e->exec.exe);
+		kept->event.exec.argv = argv;
+		kept->start_ns = e->exec.start_ns;
+	}
+	if (!p)
+		return;
+	p->execs++;
+	p->inner_pid = e->inner_pid;
+	memcpy(p->comm, e->comm, sizeof(p->comm));
+	p->exec = kept ? trail->n_events - 1 : SIZE_MAX;
+}
+
+static void take_exit(struct mr_trail *trail, const struct mr_event *e)
+{
+	struct process *p = meet(trail, e->pid, e->exit.start_ns);
+
+	if (!p)
+		return;
+	p->exit_ns = e->time_ns;
+	p->wait_status = e->exit.wait_status;
+	p->rss_max_bytes = e->exit.rss_max_bytes;
+	p->oom_victim = e->exit.oom_victim;
+	if (!p->inner_pid)
+		p->inner_pid = e->inner_pid;
+	memcpy(p->comm, e->comm, sizeof(p->comm));
+}
+
+void mr_trail_add(struct mr_trail *trail, const struct mr_event *e)
+{
+	switch (e->type) {
+	case MR_EVENT_fork:
+		take_fork(trail, e);
+		break;
+	case MR_EVENT_exec:
+		take_exec(trail, e);
+		break;
+	case MR_EVENT_exit:
+		take_exit(trail, e);
+		break;
+	case MR_EVENT_crash:
+	case MR_EVENT_socket:
+	case MR_EVENT_connect:
+	case MR_EVENT_bind:
+	case MR_EVENT_sendmsg:
+		keep_event(trail, e, 0);
+		break;
+	case MR_EVENT_COUNT_:
+		break;
+	}
+}
+
+uint64_t mr_trail_processes_left_out(const struct mr_trail *trail)
+{
+	return trail->processes_left_out;
+}
+
+uint64_t mr_trail_events_left_out(const struct mr_trail *trail)
+{
+	return trail->events_left_out;
+}
+
+/* --- JSON ------------------------------------------------------------------------------- */
+
+static json_t *number_or_null(uint64_t n)
+{
+	return n ? json_integer((json_int_t)n) : json_null();
+}
+
+/* Bytes as people read them; where they are no text, as \\xNN. */
+static json_t *plain_text(const char *text, size_t size)
+{
+	mr_auto_json json_t *holder = json_object();
+
+	mr_text_set(holder, "text", text, size);
+	return json_incref(json_object_get(holder, "text"));
+}
+
+/* Each argument up to its NUL; what the end of the kept bytes cuts comes as far as it goes. */
+static json_t *argv_json(const struct mr_event *e)
+{
+	const char *at = e->exec.argv, *end = at + e->exec.argv_kept;
+	json_t *argv = json_array();
+
+	if (e->exec.argv_unreadable) {
+		json_decref(argv);
+		return json_null();
+	}
+	while (at < end) {
+		size_t len = strnlen(at, (size_t)(end - at));
+
+		json_array_append_new(argv, plain_text(at, len));
+		at += len + 1;
+	}
+	return argv;
+}
+
+static void set_end(json_t *row, const struct process *p)
+{
+	bool ended = p->exit_ns != 0;
+	int status = (int)p->wait_status;
+
+	json_object_set_new(row, "exit_boot_ns", number_or_null(p->exit_ns));
+	json_object_set_new(row, "exit_code",
+			    ended && WIFEXITED(status) ? json_integer(WEXITSTATUS(status))
+						       : json_null());
+	json_object_set_new(row, "exit_signal",
+			    ended && WIFSIGNALED(status) ? json_integer(WTERMSIG(status))
+							 : json_null());
+	json_object_set_new(row, "core_dumped",
+			    ended ? json_integer(WCOREDUMP(status) ? 1 : 0) : json_null());
+	json_object_set_new(row, "oom_victim", ended ? json_boolean(p->oom_victim) : json_null());
+	json_object_set_new(row, "rss_peak_bytes", number_or_null(p->rss_max_bytes));
+}
+
+static json_t *process_json(const struct mr_trail *trail, const struct process *p)
+{
+	const struct mr_event *exec = p->exec == SIZE_MAX ? NULL : &trail->events[p->exec].event;
+	json_t *row =
+		json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "tgid",
+			  (json_int_t)p->pid, "start_boot_ns", (json_int_t)p->start_ns, "inner_pid",
+			  number_or_null(p->inner_pid), "parent_tgid",
+			  number_or_null(p->parent_pid), "parent_start_boot_ns",
+			  number_or_null(p->parent_start_ns), "comm",
+			  plain_text(p->comm, strlen(p->comm)), "exe",
+			  exec ? plain_text(exec->exec.exe, strlen(exec->exec.exe)) : json_null(),
+			  "argv", exec ? argv_json(exec) : json_null(), "argv_bytes",
+			  exec ? json_integer((json_int_t)exec->exec.argv_bytes) : json_null(),
+			  "argv_truncated",
+			  exec ? json_integer(exec->exec.argv_truncated) : json_null(), "fileless",
+			  exec ? json_integer(exec->exec.fileless) : json_null(), "execs",
+			  (json_int_t)p->execs);
+
+	set_end(row, p);
+	return row;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct process *x = *(const struct process *const *)a;
+	const struct process *y = *(const struct process *const *)b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+json_t *mr_trail_processes(const struct mr_trail *trail)
+{
+	const struct process **order = mr_str_alloc((trail->n_processes + 1) * sizeof(*order));
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < trail->n_processes; i++)
+		order[i] = &trail->processes[i];
+	qsort(order, trail->n_processes, sizeof(*order), by_start);
+	for (size_t i = 0; i < trail->n_processes; i++)
+		json_array_append_new(list, process_json(trail, order[i]));
+	free(order);
+	return list;
+}
+
+static json_t *exec_detail(const struct mr_event *e)
+{
+	return json_pack("{s:o, s:I, s:I, s:b, s:b, s:b, s:b, s:b, s:I, s:I, s:I}", "argv",
+			 argv_json(e), "argc", (json_int_t)e->exec.argc, "argv_bytes",
+			 (json_int_t)e->exec.argv_bytes, "argv_truncated", e->exec.argv_truncated,
+			 "argv_unreadable", e->exec.argv_unreadable, "exe_truncated",
+			 e->exec.exe_truncated, "fileless", e->exec.fileless, "from_thread",
+			 e->exec.from_thread, "parent_tgid", (json_int_t)e->exec.parent_pid,
+			 "inode", (json_int_t)e->exec.inode, "device", (json_int_t)e->exec.device);
+}
+
+static json_t *hex(uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	return json_string(text);
+}
+
+static json_t *crash_detail(const struct mr_event *e)
+{
+	json_t *frames = json_array();
+
+	for (size_t i = 0; i < e->crash.n_frames; i++)
+		json_array_append_new(frames, hex(e->crash.frames[i]));
+	return json_pack("{s:i, s:i, s:o, s:o}", "signal", e->crash.signal, "si_code",
+			 e->crash.code, "address", hex(e->crash.address), "frames", frames);
+}
+
+static json_t *net_detail(const struct mr_event *e)
+{
+	return json_pack("{s:I, s:I, s:I}", "family", (json_int_t)e->net.family, "kind",
+			 (json_int_t)e->net.kind, "protocol", (json_int_t)e->net.protocol);
+}
+
+/* "127.0.0.1:80", "[::1]:80". */
+static json_t *address_json(const struct mr_event *e)
+{
+	char ip[INET6_ADDRSTRLEN], text[INET6_ADDRSTRLEN + 16];
+
+	if (e->type == MR_EVENT_socket ||
+	    !inet_ntop((int)e->net.family, e->net.address, ip, sizeof(ip)))
+		return json_null();
+	snprintf(text, sizeof(text), e->net.family == AF_INET6 ? "[%s]:%u" : "%s:%u", ip,
+		 e->net.port);
+	return json_string(text);
+}
+
+static json_t *event_json(const struct kept *kept)
+{
+	const struct mr_event *e = &kept->event;
+	json_t *object, *detail;
+
+	if (e->type == MR_EVENT_exec) {
+		object = plain_text(e->exec.exe, strlen(e->exec.exe));
+		detail = exec_detail(e);
+	} else if (e->type == MR_EVENT_crash) {
+		const char *name = sigabbrev_np(e->crash.signal);
+
+		object = name ? json_string(name) : json_null();
+		detail = crash_detail(e);
+	} else {
+		object = address_json(e);
+		detail = net_detail(e);
+	}
+	json_object_set_new(detail, "inner_pid", number_or_null(e->inner_pid));
+	return json_pack("{s:I, s:s, s:I, s:o, s:I, s:o, s:o, s:o}", "boot_ns",
+			 (json_int_t)e->time_ns, "type", mr_event_name(e->type), "tgid",
+			 (json_int_t)e->pid, "start_boot_ns", number_or_null(kept->start_ns), "tid",
+			 (json_int_t)e->tid, "comm", plain_text(e->comm, strlen(e->comm)), "object",
+			 object, "detail", detail);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct kept *x = *(const struct kept *const *)a, *y = *(const struct kept *const *)b;
+
+	if (x->event.time_ns != y->event.time_ns)
+		return x->event.time_ns < y->event.time_ns ? -1 : 1;
+	return x < y ? -1 : 1;
+}
+
+json_t *mr_trail_events(const struct mr_trail *trail)
+{
+	const struct kept **order = mr_str_alloc((trail->n_events + 1) * sizeof(*order));
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < trail->n_events; i++)
+		order[i] = &trail->events[i];
+	qsort(order, trail->n_events, sizeof(*order), by_time);
+	for (size_t i = 0; i < trail->n_events; i++)
+		json_array_append_new(list, event_json(order[i]));
+	free(order);
+	return list;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trail: processes and events of a run, as far as there is room
+ *
+ * A process is its pid and the time it began.  What is kept is what came first, and
+ * its size is bounded whatever the payload does; what is left out is counted.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/event.h"
+
+struct json_t;
+
+#define MR_TRAIL_PROCESSES_MAX 1024
+#define MR_TRAIL_EVENTS_MAX 1024
+#define MR_TRAIL_TEXT_MAX (256 * 1024) /* bytes of names and arguments */
+
+struct mr_trail;
+
+struct mr_trail *mr_trail_new(void);
+struct mr_trail *mr_trail_free(struct mr_trail *trail);
+/* Take what there is to keep of an event. */
+void mr_trail_add(struct mr_trail *trail, const struct mr_event *event);
+
+/* Lists with members called as the columns of the store are; new references. */
+struct json_t *mr_trail_processes(const struct mr_trail *trail);
+/* In the order of time, forks and exits left to the processes. */
+struct json_t *mr_trail_events(const struct mr_trail *trail);
+uint64_t mr_trail_processes_left_out(const struct mr_trail *trail);
+uint64_t mr_trail_events_left_out(const struct mr_trail *trail);

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decoding of records, the ring's reading end over a file in memory, and the trail
+ */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bpf/decode.h"
+#include "bpf/pins.h"
+#include "bpf/ring.h"
+#include "bpf/wire.h"
+#include "runtime/base/error.h"
+#include "runtime/base/event.h"
+#include "runtime/base/json.h"
+#include "runtime/supervise/trail.h"
+
+/* --- decode ---------------------------------------------------------------------------- */
+
+struct exec_record {
+	struct mr_wire_exec w;
+	char text[64];
+};
+
+static size_t make_exec(struct exec_record *r, const char *exe, size_t exe_bytes, const char *argv,
+			size_t argv_kept, uint64_t argv_bytes)
+{
+	size_t size = sizeof(r->w) + exe_bytes + argv_kept;
+
+	memset(r, 0, sizeof(*r));
+	r->w.h = (struct mr_wire_header){ .type = MR_WIRE_EXEC,
+					  .size = (uint16_t)size,
+					  .tid = 7,
+					  .pid = 7,
+					  .inner_pid = 2,
+					  .generation = 42,
+					  .time_ns = 99 };
+	r->w.start_ns = 50;
+	r->w.old_tid = 7;
+	r->w.argc = 2;
+	r->w.exe_bytes = (uint16_t)exe_bytes;
+	r->w.argv_kept = (uint16_t)argv_kept;
+	r->w.argv_bytes = argv_bytes;
+	memcpy(r->w.comm, "0123456789abcdef", 16);
+	memcpy(r->text, exe, exe_bytes);
+	memcpy(r->text + exe_bytes, argv, argv_kept);
+	return size;
+}
+
+static void exec_is_read_whole(void **state)
+{
+	struct exec_record r;
+	size_t size = make_exec(&r, "/a\0", 3, "a\0\0", 3, 3);
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_event e;
+
+	(void)state;
+	assert_int_equal(mr_decode(&r, size, 42, &e, &err), 0);
+	assert_int_equal(e.type, MR_EVENT_exec);
+	assert_int_equal(e.pid, 7);
+	assert_int_equal(e.time_ns, 99);
+	assert_string_equal(e.comm, "0123456789abcdef");
+	assert_string_equal(e.exec.exe, "/a");
+	assert_int_equal(e.exec.argv_kept, 3);
+	assert_memory_equal(e.exec.argv, "a\0\0", 3);
+	assert_false(e.exec.argv_truncated);
+	assert_false(e.exec.from_thread);
+	r.w.old_tid = 8;
+	r.w.argv_bytes = 4;
+	r.w.flags = MR_WIRE_EXEC_FILELESS;
+	assert_int_equal(mr_decode(&r, size, 0, &e, &err), 0);
+	assert_true(e.exec.argv_truncated);
+	assert_true(e.exec.from_thread);
+	assert_true(e.exec.fileless);
+	assert_int_equal(mr_decode(&r, size, 41, &e, &err), 1);
+}
+
+static void what_does_not_add_up_is_refused(void **state)
+{
+	struct exec_record r;
+	size_t size = make_exec(&r, "/a\0", 3, "a\0", 2, 2);
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_event e;
+
+	(void)state;
+	assert_int_equal(mr_decode(&r, sizeof(r.w.h) - 1, 42, &e, &err), -EPROTO);
+	assert_string_equal(err.msg, "an event of 31 bytes");
+	assert_int_equal(mr_decode(&r, size - 1, 42, &e, &err), -EPROTO);
+	assert_string_equal(err.msg, "an event of type 2 with 100 bytes, said 101");
+	r.w.exe_bytes = 2; /* and the sum is wrong */
+	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+	assert_string_equal(err.msg, "an event of type 2 whose parts do not add up");
+	r.w.argv_kept = 3; /* now it is right, but exe has no NUL */
+	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+	size = make_exec(&r, "/a\0", 3, "a\0", 2, 1); /* more kept than there was */
+	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+	r.w.h.type = MR_WIRE_TYPE_COUNT_;
+	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+	assert_string_equal(err.msg, "an event of the unknown type 9");
+	r.w.h.type = MR_WIRE_NONE;
+	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+}
+
+/* --- ring ------------------------------------------------------------------------------- */
+
+#define RING 4096u
+
+struct fake {
+	struct mr_ring ring;
+	uint64_t *producer;
+	uint8_t *data;
+	size_t got[64], n;
+	uint8_t last[256];
+};
+
+static void make_ring(struct fake *f)
+{
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+	struct mr_error err;
+	uint8_t *shared;
+
+	memset(f, 0, sizeof(*f));
+	assert_true(fd >= 0 && ftruncate(fd, 2 * 4096 + RING) == 0);
+	shared = mmap(NULL, 2 * 4096 + RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(shared != MAP_FAILED);
+	f->producer = (void *)(shared + 4096);
+	f->data = shared + 2 * 4096;
+	assert_int_equal(mr_ring_open(&f->ring, fd, RING, &err), 0);
+}
+
+static void free_ring(struct fake *f)
+{
+	munmap((uint8_t *)f->producer - 4096, 2 * 4096 + RING);
+	mr_ring_close(&f->ring);
+}
+
+/* As the kernel does. */
+static void put(struct fake *f, uint32_t size, uint32_t flags, uint8_t fill)
+{
+	uint64_t at = *f->producer;
+	uint32_t len = size | flags;
+
+	memcpy(f->data + at % RING, &len, sizeof(len));
+	for (uint32_t i = 0; i < size; i++)
+		f->data[(at + 8 + i) % RING] = (uint8_t)(fill + i);
+	*f->producer = at + (size + 8 + 7) / 8 * 8;
+}
+
+static void take(void *owner, const void *record, size_t size)
+{
+	struct fake *f = owner;
+
+	f->got[f->n++] = size;
+	memcpy(f->last, record, size < sizeof(f->last) ? size : sizeof(f->last));
+}
+
+static void records_come_in_order_and_whole(void **state)
+{
+	struct fake f;
+
+	(void)state;
+	make_ring(&f);
+	put(&f, 3, 0, 1);
+	put(&f, 8, BPF_RINGBUF_DISCARD_BIT, 1);
+	put(&f, 17, 0, 1);
+	assert_int_equal(mr_ring_read(&f.ring, take, &f), 2);
+	assert_int_equal(f.got[0], 3);
+	assert_int_equal(f.got[1], 17);
+	assert_int_equal(*f.ring.consumer, *f.producer);
+	/* Up to 40 bytes before the end, then one of 100 that goes round. */
+	put(&f, RING - 40 - (uint32_t)*f.producer - 8, 0, 0);
+	assert_int_equal(mr_ring_read(&f.ring, take, &f), 1);
+	put(&f, 100, 0, 9);
+	f.n = 0;
+	assert_int_equal(mr_ring_read(&f.ring, take, &f), 1);
+	assert_int_equal(f.got[0], 100);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(f.last[i], 9 + i);
+	free_ring(&f);
+}
+
+static void what_is_being_written_is_waited_for(void **state)
+{
+	struct fake f;
+
+	(void)state;
+	make_ring(&f);
+	put(&f, 8, 0, 1);
+	put(&f, 8, BPF_RINGBUF_BUSY_BIT, 1);
+	put(&f, 8, 0, 1);
+	assert_int_equal(mr_ring_read(&f.ring, take, &f), 1);
+	f.data[16 + 3] = 0; /* done */
+	assert_int_equal(mr_ring_read(&f.ring, take, &f), 2);
+	/* A length that no ring has ends the reading instead of leaving the data. */
+	put(&f, 8, 0, 1);
+	memcpy(f.data + 48, &(uint32_t){ RING + 1 }, 4);
+	assert_int_equal(mr_ring_read(&f.ring, take, &f), 0);
+	mr_ring_skip(&f.ring);
+	assert_int_equal(mr_ring_read(&f.ring, take, &f), 0);
+	assert_int_equal(*f.ring.consumer, *f.producer);
+	free_ring(&f);
+}
+
+/* --- trail ------------------------------------------------------------------------------- */
+
+static void a_pid_that_is_used_again_is_another_process(void **state)
+{
+	struct mr_trail *trail = mr_trail_new();
+	struct mr_event e = { .type = MR_EVENT_fork, .pid = 1, .comm = "sh" };
+	json_t *list;
+
+	(void)state;
+	e.fork.child_pid = 5;
+	e.fork.start_ns = 200;
+	mr_trail_add(trail, &e);
+	e.fork.start_ns = 100; /* came later, began earlier */
+	mr_trail_add(trail, &e);
+	e = (struct mr_event){ .type = MR_EVENT_exit, .pid = 5, .time_ns = 300 };
+	e.exit.start_ns = 100;
+	e.exit.wait_status = 3 << 8;
+	mr_trail_add(trail, &e);
+	list = mr_trail_processes(trail);
+	assert_int_equal(json_array_size(list), 2);
+	assert_int_equal(json_integer_value(
+				 json_object_get(json_array_get(list, 0), "start_boot_ns")),
+			 100);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "exit_code")),
+			 3);
+	assert_true(json_is_null(json_object_get(json_array_get(list, 1), "exit_code")));
+	json_decref(list);
+	mr_trail_free(trail);
+}
+
+static void what_there_is_no_room_for_is_counted(void **state)
+{
+	struct mr_trail *trail = mr_trail_new();
+	struct mr_event e = { .type = MR_EVENT_fork, .pid = 1 };
+	json_t *list;
+
+	(void)state;
+	for (uint32_t i = 0; i < MR_TRAIL_PROCESSES_MAX + 3; i++) {
+		e.fork.child_pid = i + 2;
+		e.fork.start_ns = i + 1;
+		mr_trail_add(trail, &e);
+	}
+	assert_int_equal(mr_trail_processes_left_out(trail), 3);
+	list = mr_trail_processes(trail);
+	assert_int_equal(json_array_size(list), MR_TRAIL_PROCESSES_MAX);
+	json_decref(list);
+	e = (struct mr_event){ .type = MR_EVENT_connect, .pid = 2 };
+	for (uint32_t i = 0; i < MR_TRAIL_EVENTS_MAX + 2; i++)
+		mr_trail_add(trail, &e);
+	assert_int_equal(mr_trail_events_left_out(trail), 2);
+	mr_trail_free(trail);
+}
+
+/* --- probes ------------------------------------------------------------------------------- */
+
+static void rows_of_probes_are_sound(void **state)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	(void)state;
+	assert_true(n > 0 && n <= MR_WIRE_PROBES_MAX);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j + 1 < i; j++)
+			if (strcmp(rows[i].name, rows[j].name) ==
+			    0) /* ways to one fact: together */
+				assert_string_equal(rows[i - 1].name, rows[j].name);
+	assert_string_equal(mr_probe_level_name(MR_PROBE_LEVEL_SYSCALLS), "syscalls");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exec_is_read_whole),
+		cmocka_unit_test(what_does_not_add_up_is_refused),
+		cmocka_unit_test(records_come_in_order_and_whole),
+		cmocka_unit_test(what_is_being_written_is_waited_for),
+		cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
+		cmocka_unit_test(what_there_is_no_room_for_is_counted),
+		cmocka_unit_test(rows_of_probes_are_sound),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
