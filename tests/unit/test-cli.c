@@ -491,6 +491,8 @@ static const char *const bad_values[][3] = {
 	  "*: unknown value \"FD:x\"; accepted: FILE, FD:N with the number of a descriptor, or -" },
 	{ "store", "--store= true",
 	  "*: unknown value \"\"; accepted: the path of a file, or none" },
+	{ "telemetry", "--telemetry much true",
+	  "*: unknown word \"much\"; accepted: off, basic, default, full, syscalls" },
 	{ "log-format", "--log-format xml true", "*: unknown value \"xml\"; accepted: text, json" },
 };
 
