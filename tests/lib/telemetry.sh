@@ -40,9 +40,15 @@ purge_probes()
 {
 	local said
 
-	said=$("$loader" purge) && [ -z "$(ls "$MENACE_BPF_DIR" | grep '^menace-[0-9a-f]')" ] && return
+	said=$("$loader" purge) && [ -z "$(list_sets)" ] && return
 	echo "FAIL: probes are left: $said"
+	# shellcheck disable=SC2034 # of end_test
 	code=1
+}
+
+list_sets()
+{
+	find "$MENACE_BPF_DIR" -maxdepth 1 -name 'menace-[0-9a-f]*-*'
 }
 
 # run_inside OPTION... -- MODE ARGUMENT...: the helper `processes` in the sandbox.

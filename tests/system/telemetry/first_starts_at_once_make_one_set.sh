@@ -19,6 +19,6 @@ for ((round = 0; round < 3; round++)); do
 		assert_eq "$(jq -c '.telemetry | [.level, .counters.forks, .counters.execs, .complete]' "$tmp/$i.json")" \
 			'["default",4,3,true]' "run $i"
 	done
-	assert_eq "$(find "$MENACE_BPF_DIR" -maxdepth 1 -name 'menace-[0-9a-f]*-*' | wc -l)" 1 sets
+	assert_eq "$(list_sets | wc -l)" 1 sets
 	assert_eq "$(find "$MENACE_BPF_DIR" -name 'new-*')" "" "half-made sets"
 done

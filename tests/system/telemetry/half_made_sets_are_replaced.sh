@@ -8,7 +8,7 @@
 
 need_telemetry
 need_file "$MENACE_HELPERS/kill-at-random"
-set=$(find "$MENACE_BPF_DIR" -maxdepth 1 -name 'menace-[0-9a-f]*-*')
+set=$(list_sets)
 
 assert_observed()
 {
