@@ -100,10 +100,10 @@ int mr_start_loader(enum mr_probe_level level, struct mr_error *err)
 {
 	mr_auto_close int in = -1;
 	char path[PATH_MAX + 64];
-	struct mr_error answer;
-	int r = find_loader(path, err), fds[2], status;
+	struct mr_error answer = MR_ERROR_INIT;
+	int r = find_loader(path, err), fds[2], status = -1;
 	ssize_t n;
-	pid_t pid;
+	pid_t pid = -1;
 
 	if (r < 0)
 		return r;

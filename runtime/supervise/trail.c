@@ -298,12 +298,12 @@ static int by_start(const void *a, const void *b)
 
 json_t *mr_trail_processes(const struct mr_trail *trail)
 {
-	const struct process **order = mr_str_alloc((trail->n_processes + 1) * sizeof(*order));
+	const struct process **order = mr_str_alloc((trail->n_processes + 1) * sizeof(void *));
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < trail->n_processes; i++)
 		order[i] = &trail->processes[i];
-	qsort(order, trail->n_processes, sizeof(*order), by_start);
+	qsort(order, trail->n_processes, sizeof(void *), by_start);
 	for (size_t i = 0; i < trail->n_processes; i++)
 		json_array_append_new(list, process_json(trail, order[i]));
 	free(order);
@@ -394,12 +394,12 @@ static int by_time(const void *a, const void *b)
 
 json_t *mr_trail_events(const struct mr_trail *trail)
 {
-	const struct kept **order = mr_str_alloc((trail->n_events + 1) * sizeof(*order));
+	const struct kept **order = mr_str_alloc((trail->n_events + 1) * sizeof(void *));
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < trail->n_events; i++)
 		order[i] = &trail->events[i];
-	qsort(order, trail->n_events, sizeof(*order), by_time);
+	qsort(order, trail->n_events, sizeof(void *), by_time);
 	for (size_t i = 0; i < trail->n_events; i++)
 		json_array_append_new(list, event_json(order[i]));
 	free(order);
