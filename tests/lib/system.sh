@@ -303,11 +303,12 @@ check_leaks()
 	at_exit find_leaks
 }
 
-# Tearing a network namespace down goes on after its last process: what is still
-# there after five seconds is a leak.
+# Tearing a network namespace down goes on after its last process: what is there now and
+# at every look for five seconds is a leak.  What comes later is somebody else's.
 find_leaks()
 {
 	[ "$code" -eq 0 ] || return 0
+	list_ours | sort -u >"$tmp/ours.left"
 	if ! wait_until 5 nothing_left; then
 		echo "FAIL: left behind:"
 		cat "$tmp/ours.left"
@@ -317,7 +318,8 @@ find_leaks()
 
 nothing_left()
 {
-	list_ours | sort -u | comm -13 "$tmp/ours.before" - >"$tmp/ours.left"
+	list_ours | sort -u | comm -13 "$tmp/ours.before" - | comm -12 - "$tmp/ours.left" >"$tmp/ours.still"
+	mv "$tmp/ours.still" "$tmp/ours.left"
 	[ ! -s "$tmp/ours.left" ]
 }
 
