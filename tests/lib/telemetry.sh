@@ -61,7 +61,7 @@ run_inside()
 		shift
 	done
 	shift
-	run -q --ro "$helper:/processes" "${options[@]}" -- /processes "$@"
+	run -q -t "$(scaled 60)" --ro "$helper:/processes" "${options[@]}" -- /processes "$@"
 }
 
 # Facts that must hold whatever was run.

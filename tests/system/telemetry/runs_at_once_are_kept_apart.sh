@@ -12,7 +12,7 @@ for ((i = 0; i < runs; i++)); do
 	printf '{"schema": "menace.spec/1", "name": "%d", "program": ["sh", "-c", "%s"]}\n' "$i" \
 		"for i in \$(seq $((i % 16))); do /bin/true mark-$i; done"
 done >"$tmp/specs"
-run_plain "$MENACE_RUN" -q --batch -j 16 <"$tmp/specs"
+run_plain "$MENACE_RUN" -q -t "$(scaled 60)" --batch -j 16 <"$tmp/specs"
 assert_status 0
 assert_eq "$(wc -l <"$tmp/stdout")" "$runs" results
 bad=$(jq -c '(.name | tonumber) as $i | ($i % 16) as $n
