@@ -302,7 +302,8 @@ static void close_set(struct set *set)
 /* libbpf's last warning: its errno alone often says little. */
 static char last_warning[200];
 
-static int note_warning(enum libbpf_print_level level, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static int note_warning(enum libbpf_print_level level,
+							      const char *fmt, va_list ap)
 {
 	if (level == LIBBPF_WARN && !strstr(fmt, "LOG"))
 		vsnprintf(last_warning, sizeof(last_warning), fmt, ap);

@@ -80,7 +80,7 @@ static int map_pinned(const struct mr_probes *probes, const char *name, int prot
 
 	if (fd < 0)
 		return fd;
-	at = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
+	at = mr_bpf_mmap(fd, size, prot, 0);
 	if (at == MAP_FAILED)
 		return mr_err(err, MR_E_SYS, errno, "map %s of %s: %m", name, probes->path);
 	*ret = at;
@@ -286,8 +286,8 @@ static int map_counts(const struct mr_probes *probes, unsigned int slot, struct 
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t at = slot * sizeof(struct mr_wire_slot), base = at & ~(page - 1);
-	char *mapped = mmap(NULL, at - base + sizeof(struct mr_wire_slot), PROT_READ | PROT_WRITE,
-			    MAP_SHARED, probes->slots_fd, (off_t)base);
+	char *mapped = mr_bpf_mmap(probes->slots_fd, at - base + sizeof(struct mr_wire_slot),
+				   PROT_READ | PROT_WRITE, base);
 
 	if (mapped == MAP_FAILED)
 		return mr_err(err, MR_E_SYS, errno, "map the counters of slot %u: %m", slot);
@@ -314,7 +314,7 @@ static int open_calls(struct mr_probes *probes, unsigned int slot, uint64_t **re
 		    mr_bpf_pin(fd, path) < 0)
 			return mr_err(err, MR_E_KERNEL, errno, "make %s: %m", path);
 	}
-	mapped = mmap(NULL, CALLS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	mapped = mr_bpf_mmap(fd, CALLS_BYTES, PROT_READ | PROT_WRITE, 0);
 	if (mapped == MAP_FAILED)
 		return mr_err(err, MR_E_SYS, errno, "map %s: %m", path);
 	*ret = mapped;

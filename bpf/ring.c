@@ -13,11 +13,10 @@
 #include "bpf/ring.h"
 
 #include <errno.h>
-#include <linux/bpf.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "bpf/sys.h"
 #include "bpf/wire.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
@@ -29,13 +28,13 @@ int mr_ring_open(struct mr_ring *ring, int fd, size_t size, struct mr_error *err
 	void *own;
 
 	*ring = (struct mr_ring){ .fd = fd, .size = size };
-	own = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	own = mr_bpf_mmap(fd, (size_t)page, PROT_READ | PROT_WRITE, 0);
 	if (own == MAP_FAILED) {
 		ring->fd = mr_close(ring->fd);
 		return mr_err(err, MR_E_SYS, errno, "map a ring of events: %m");
 	}
 	ring->consumer = own;
-	shared = mmap(NULL, (size_t)page + size, PROT_READ, MAP_SHARED, fd, page);
+	shared = mr_bpf_mmap(fd, (size_t)page + size, PROT_READ, (size_t)page);
 	if (shared == MAP_FAILED) {
 		int r = mr_err(err, MR_E_SYS, errno, "map the events of a ring: %m");
 

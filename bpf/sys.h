@@ -10,6 +10,7 @@
 #include <linux/bpf.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,4 +86,17 @@ static inline int mr_bpf_map_next(int fd, const void *key, void *next)
 	attr.key = (uintptr_t)key;
 	attr.next_key = (uintptr_t)next;
 	return mr_bpf(BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr));
+}
+
+/* A map's memory, shared with the kernel.  It is not handed on by fork: what holds the counters of
+ * all runs has no place in a sandbox's init, and each page copied to it would cost time. */
+static inline void *mr_bpf_mmap(int fd, size_t size, int prot, size_t at)
+{
+	void *mapped = mmap(NULL, size, prot, MAP_SHARED, fd, (off_t)at);
+
+	if (mapped != MAP_FAILED && madvise(mapped, size, MADV_DONTFORK) < 0) {
+		munmap(mapped, size);
+		return MAP_FAILED;
+	}
+	return mapped;
 }

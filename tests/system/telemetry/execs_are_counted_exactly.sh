@@ -7,7 +7,7 @@
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry
-run_inside -- execs 500 /bin/true
+run_inside -t "$(scaled 60)" -- execs 500 /bin/true
 assert_status 0
 # Init and the program are processes too.
 assert_processes 502 501
