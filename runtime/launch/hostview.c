@@ -79,11 +79,15 @@ static bool has_mounts_below(const struct mr_child *c, const char *path)
 	return false;
 }
 
-int mr_hostview_new(struct mr_child *c, const char *path, struct mr_error *err)
+static const char below_it[] = "something is mounted below it, which in a user namespace is in the "
+			       "way of an overlay";
+
+int mr_hostview_new(struct mr_child *c, const char *path, bool *ret_copied, struct mr_error *err)
 {
 	struct mr_error why;
 	int fd = new_overlay(c, path, &why);
 
+	*ret_copied = fd < 0;
 	if (fd >= 0)
 		return fd;
 	if (mr_spec_tolerates(c->spec, "private-inodes")) {
@@ -94,12 +98,7 @@ int mr_hostview_new(struct mr_child *c, const char *path, struct mr_error *err)
 	return mr_err(err, why.code, why.errnum,
 		      "%s: %s: runs could talk by locks on its files; --best-effort "
 		      "private-inodes allows it",
-		      path,
-		      c->ids.userns && has_mounts_below(c, path)
-			      ? "something is mounted below it, which in a user namespace is in "
-				"the "
-				"way of an overlay"
-			      : why.msg);
+		      path, c->ids.userns && has_mounts_below(c, path) ? below_it : why.msg);
 }
 
 /* The object at a path below our root, which no link leads to. */
@@ -116,13 +115,14 @@ static int show_mount(struct mr_child *c, const char *point, struct mr_error *er
 	mr_auto_close int place = -1;
 	mr_auto_close int tree = -1;
 	struct stat st;
+	bool copied;
 
 	place = open_inside(c, point);
 	if (place < 0 && errno == ENOENT)
 		return 0; /* covered by a later mount, so nobody sees it on the host either */
 	if (place < 0 || fstat(place, &st) < 0)
 		return mr_err(err, MR_E_SYS, errno, "open %s inside: %m", point);
-	tree = S_ISDIR(st.st_mode) ? mr_hostview_new(c, point, err)
+	tree = S_ISDIR(st.st_mode) ? mr_hostview_new(c, point, &copied, err)
 				   : mr_mountfd_clone(AT_FDCWD, point, RO_ATTRS, err);
 	return tree < 0 ? tree : mr_mountfd_attach(tree, place, point, err);
 }
@@ -177,8 +177,7 @@ int mr_hostview_show_mounts(struct mr_child *c, const char *top, struct mr_error
 {
 	int r = 0;
 
-	/* A copy of the mounts, which stands in for a view, has them already. */
-	for (size_t i = 0; r == 0 && i < c->host_mounts.n && !c->built.built.shared_inodes; i++) {
+	for (size_t i = 0; r == 0 && i < c->host_mounts.n; i++) {
 		if (mr_str_is_under(c->host_mounts.v[i], top))
 			r = show_mount(c, c->host_mounts.v[i], err);
 	}

@@ -264,6 +264,7 @@ static int show_system_entry(struct mr_child *c, const char *name, struct mr_err
 	mr_auto_close int view = -1;
 	struct stat st;
 	char path[16];
+	bool copied;
 	int r;
 
 	if (fstatat(c->old_root_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -273,11 +274,11 @@ static int show_system_entry(struct mr_child *c, const char *name, struct mr_err
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	snprintf(path, sizeof(path), "/%s", name);
-	view = mr_hostview_new(c, path, err);
+	view = mr_hostview_new(c, path, &copied, err);
 	r = view < 0 ? view : make_dir(c->root_fd, name, 0755, err);
 	if (r == 0)
 		r = mr_mountfd_attach_at(view, c->root_fd, name, err);
-	return r < 0 ? r : mr_hostview_show_mounts(c, path, err);
+	return r < 0 || copied ? r : mr_hostview_show_mounts(c, path, err);
 }
 
 int mr_rootfs_system(struct mr_child *c, struct mr_error *err)
@@ -307,6 +308,7 @@ static bool is_etc_entry(const char *name)
 /* The host's /etc, by itself and as a view, and ours. */
 struct etc {
 	int host, view, own;
+	bool copied; /* the view is a copy of the host's mounts */
 };
 
 /* A folder is a mount from the view; a file is a copy, or when large a mount as well. */
@@ -325,7 +327,7 @@ static int show_etc_entry(struct mr_child *c, const struct etc *etc, const char 
 				  name, etc->own, true, err);
 	r = bind_entry(etc->view, name, etc->own, true, err);
 	snprintf(path, sizeof(path), "/etc/%s", name);
-	return r < 0 ? r : mr_hostview_show_mounts(c, path, err);
+	return r < 0 || etc->copied ? r : mr_hostview_show_mounts(c, path, err);
 }
 
 /* One walk over the host's /etc: cheaper than asking for each name. */
@@ -398,7 +400,7 @@ static int show_tls_roots(struct mr_child *c, const struct etc *etc, struct mr_e
 {
 	int r;
 
-	if (faccessat(etc->host, "ssl/certs", F_OK, 0) < 0)
+	if (faccessat(etc->host, "ssl", F_OK, 0) < 0)
 		return 0;
 	r = make_dir(etc->own, "ssl", 0755, err);
 	if (r == 0)
@@ -417,7 +419,7 @@ static int fill_etc(struct mr_child *c, struct etc *etc, struct mr_error *err)
 {
 	int r;
 
-	etc->view = mr_hostview_new(c, "/etc", err);
+	etc->view = mr_hostview_new(c, "/etc", &etc->copied, err);
 	if (etc->view < 0)
 		return etc->view;
 	r = mr_mountfd_attach_at(etc->view, c->root_fd, ".menace/etc", err);

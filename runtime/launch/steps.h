@@ -76,11 +76,12 @@ const char *const *mr_rootfs_system_entries(size_t *ret_n);
 
 /* hostview.c: read the host's mounts; needed once, before the other two */
 mr_step_fn mr_hostview_begin;
-/* A read-only view of the host's folder at an absolute path, under inodes of its own.
+/* A read-only view of the host's folder at an absolute path, under inodes of its own; where
+ * private-inodes may be missing also a copy of its mounts, with all that is mounted below.
  * Descriptor of a detached mount.  Changes the working directory. */
-int mr_hostview_new(struct mr_child *c, const char *path, struct mr_error *err);
+int mr_hostview_new(struct mr_child *c, const char *path, bool *ret_copied, struct mr_error *err);
 /* Views of what the host has mounted at and below `top`, attached at the same paths inside,
- * where top is shown already. */
+ * where a view of top is attached already.  Not for a copy. */
 int mr_hostview_show_mounts(struct mr_child *c, const char *top, struct mr_error *err);
 
 /* rlimits.c */

@@ -66,6 +66,8 @@ for level in 1 2 3 4; do
 done
 [ "$level" -lt 4 ]
 mount --bind "$top" /usr
+mount -t tmpfs -o size=1m,mode=755 menace-test /etc/alternatives
+echo etc >/etc/alternatives/mark
 exec "$@"
 EOF
 mkdir "$tmp/top"
@@ -74,7 +76,9 @@ run_plain unshare -m sh "$tmp/deep" "$MENACE_RUN" -- true
 assert_status 125
 assert_contains "$stderr" "/usr: file system overlay" "message"
 assert_contains "$stderr" "--best-effort private-inodes" "message"
-run_plain unshare -m sh "$tmp/deep" "$MENACE_RUN" -q --best-effort private-inodes -o "$tmp/result.json" -- echo ok
+run_plain unshare -m sh "$tmp/deep" "$MENACE_RUN" -q --best-effort private-inodes -o "$tmp/result.json" -- \
+	/bin/cat /etc/alternatives/mark
 assert_status 0
-assert_eq "$stdout" ok
+# What could be a view is one, with what is mounted below it.
+assert_eq "$stdout" etc
 assert_eq "$(jq -r '.receipt.degraded[] | .item' "$tmp/result.json")" private-inodes "what the receipt calls degraded"
