@@ -18,11 +18,12 @@ runs=${MENACE_KILL_RUNS:-$((MENACE_SLOWDOWN > 1 ? 60 : 500))}
 seed=${MENACE_KILL_SEED:-$RANDOM$RANDOM}
 echo "seed $seed"
 
-# Files with our name anywhere a program may put temporary ones; mktemp's, with a dot and a
-# random end, are those of tests.
+# Files with our name where a program may put temporary ones, but for those of the tests and of
+# what runs them.
 list_files()
 {
-	find /tmp /var/tmp /dev/shm /run -xdev -maxdepth 1 -name '*menace*' ! -name '*menace-*.*' 2>/dev/null | sort
+	find /tmp /var/tmp /dev/shm /run -xdev -maxdepth 1 -name '*menace*' ! -name 'menace-test.*' ! -name 'menace-tests.*' \
+		! -name 'menace-ci.*' ! -name 'menace-vm.*' 2>/dev/null | sort
 	find "$TMPDIR" -mindepth 1
 }
 
