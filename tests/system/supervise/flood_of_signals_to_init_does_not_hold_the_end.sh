@@ -8,6 +8,7 @@
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
+. "$repo/tests/lib/runs.sh"
 
 need_limits
 for what in signals orphans; do
@@ -18,11 +19,13 @@ done
 
 gone()
 {
-	! pgrep -x flood-init >/dev/null
+	! grep -q -s "/menace/$id\$" /proc/[0-9]*/cgroup
 }
 for what in signals orphans; do
-	start -q --pids 200 -- /helpers/flood-init "$what" 6
+	start -q --pids 200 -- /helpers/flood-init "$what" 6 stay
 	wait_for_line flooding
+	id=$(run_id_of "$supervisor") || fail "no run of process $supervisor"
+	gone && fail "no process in the group of run $id"
 	kill -KILL "$supervisor"
 	wait "$supervisor" 2>/dev/null
 	wait_until 2 gone || fail "a flood of $what outlives the supervisor"
