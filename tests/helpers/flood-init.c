@@ -5,62 +5,72 @@
  *   flood-init signals N [stay]   N processes that queue signals to pid 1 without end
  *   flood-init orphans N [stay]   N processes that leave children to pid 1 without end
  *
- * When each of them has sent its share the main process says "flooding" and returns 7, or stays.
+ * When each of them is at it the main process says "flooding", takes part for a second and
+ * returns 7, or takes part for good.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/helpers/number.h"
 
-#define SIGNALS 1000
-#define ORPHANS 100
+#define SECOND 1000000000LL
 
-/* One byte for the main process, when `done` is the share. */
-static void tell(int fd, unsigned long done, unsigned long share)
+static long long now_ns(void)
 {
-	if (done == share && write(fd, "f", 1) != 1)
-		_exit(1);
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * SECOND + ts.tv_nsec;
 }
 
-static void queue_signals(int fd, int sig)
+static int queue_signal(int sig)
 {
 	const union sigval value = { 0 };
 
-	for (unsigned long n = 0;;) {
-		if (sigqueue(1, sig, value) == 0) /* EAGAIN: the queue is full */
-			tell(fd, ++n, SIGNALS);
-	}
+	return sigqueue(1, sig, value); /* EAGAIN: the queue is full */
 }
 
 /* Their parent ends at once: pid 1 has to wait for them. */
-static pid_t leave_some(void)
+static int leave_orphans(int unused)
 {
 	/* NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork) */
 	pid_t pid = vfork();
 
+	(void)unused;
 	if (pid == 0) {
 		for (int i = 0; i < 8 && vfork() > 0; i++)
 			;
 		_exit(0);
 	}
 	/* NOLINTEND(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork) */
-	return pid;
+	return pid < 0 ? -1 : 0;
 }
 
-static void leave_orphans(int fd)
+static void flood(int (*once)(int), int sig, long long until_ns)
 {
-	for (unsigned long n = 0;;) {
-		if (leave_some() > 0)
-			tell(fd, ++n, ORPHANS);
-	}
+	while (now_ns() < until_ns)
+		(void)once(sig);
+}
+
+static _Noreturn void flood_from(int (*once)(int), int sig, int fd)
+{
+	while (once(sig) < 0)
+		;
+	if (write(fd, "f", 1) != 1)
+		_exit(1);
+	for (;;)
+		(void)once(sig);
 }
 
 int main(int argc, char **argv)
 {
 	unsigned long long n = argc > 2 ? number_of(argv[2]) : 0;
 	const int stays = argc == 4 && strcmp(argv[3], "stay") == 0;
+	int (*once)(int) =
+		argc > 1 && strcmp(argv[1], "signals") == 0 ? queue_signal : leave_orphans;
 	char byte;
 	int fds[2];
 
@@ -72,11 +82,8 @@ int main(int argc, char **argv)
 
 		if (pid < 0)
 			return 3;
-		if (pid > 0)
-			continue;
-		if (strcmp(argv[1], "signals") == 0)
-			queue_signals(fds[1], SIGRTMIN + 2 + (int)i);
-		leave_orphans(fds[1]);
+		if (pid == 0)
+			flood_from(once, SIGRTMIN + 2 + (int)i, fds[1]);
 	}
 	for (unsigned long long i = 0; i < n; i++) {
 		if (read(fds[0], &byte, 1) != 1)
@@ -84,8 +91,9 @@ int main(int argc, char **argv)
 	}
 	puts("flooding");
 	fflush(stdout);
-	if (!stays)
-		return 7;
-	for (;;)
-		pause();
+	for (;;) {
+		flood(once, SIGRTMIN + 1, now_ns() + SECOND);
+		if (!stays)
+			return 7;
+	}
 }
