@@ -15,8 +15,19 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/base/units.h"
 
 #define EXACT_MAX (INT64_C(1) << 53)
+
+/* What printf put behind the "e": a sign and two or three digits. */
+static int read_exponent(const char *text)
+{
+	uint64_t value = 0;
+
+	mr_assert(text[0] == '-' || text[0] == '+');
+	mr_assert(mr_units_parse_count(text + 1, &value, NULL) == 0 && value < 1000);
+	return text[0] == '-' ? -(int)value : (int)value;
+}
 
 /* Shortest decimal digits that read back as value; the value is 0.DIGITS * 10^*ret_point. */
 static void shortest_digits(double value, char digits[24], int *ret_point)
@@ -32,13 +43,14 @@ static void shortest_digits(double value, char digits[24], int *ret_point)
 	const char *e = strchr(text, 'e');
 	size_t n = 0;
 
+	mr_assert(e); /* else it is infinite or no number */
 	for (const char *p = text; p < e; p++)
 		if (*p >= '0' && *p <= '9')
 			digits[n++] = *p;
 	while (n > 1 && digits[n - 1] == '0')
 		n--;
 	digits[n] = '\0';
-	*ret_point = (int)strtol(e + 1, NULL, 10) + 1;
+	*ret_point = read_exponent(e + 1) + 1;
 }
 
 const char *mr_canon_number(double value, char *buf)

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
+#include "runtime/base/units.h"
 #include "runtime/store/internal.h"
 #include "runtime/store/place.h"
 #include "runtime/store/sections.h"
@@ -166,13 +168,23 @@ int mr_store_compact(struct mr_store *store, struct mr_error *err)
 
 /* --- schema ---------------------------------------------------------------- */
 
+/* The name of a section of the schema is the version it leads to; any other is a bug. */
+static int section_version(const struct mr_section *section)
+{
+	uint64_t version = 0;
+
+	mr_assert(mr_units_parse_count(section->name, &version, NULL) == 0);
+	mr_assert(version > 0 && version <= INT_MAX);
+	return (int)version;
+}
+
 static int last_version(const char *sections)
 {
 	struct mr_section section;
 	int version = 0;
 
 	while (mr_section_next(&sections, &section))
-		version = (int)strtol(section.name, NULL, 10);
+		version = section_version(&section);
 	return version;
 }
 
@@ -200,11 +212,11 @@ static int apply_sections(struct mr_store *store, const char *sections, struct m
 		r = refuse_foreign(store, err);
 	while (r == 0 && mr_section_next(&sections, &section)) {
 		mr_auto_free char *text = mr_str_ndup(section.text, section.size);
-		long to = strtol(section.name, NULL, 10);
+		int to = section_version(&section);
 
 		if (to <= version)
 			continue;
-		snprintf(sql, sizeof(sql), "PRAGMA user_version = %ld", to);
+		snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", to);
 		r = mr_store_exec(store, text, "bring to the present schema", err);
 		if (r == 0)
 			r = mr_store_exec(store, sql, "bring to the present schema", err);
