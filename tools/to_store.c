@@ -238,37 +238,41 @@ static json_t *make_record(const struct mr_spec *spec, const json_t *result, int
 	return record;
 }
 
-/* A run can change a million files: the first are kept then, and how many are left out. */
-static void shorten_changes(json_t *record)
+/* A run can change a million files: the first `max` are kept then, and how many are left out. */
+static void shorten_changes(json_t *record, const json_t *result, size_t max)
 {
-	json_t *result = json_object_get(record, "result");
 	json_t *workspace = json_copy(json_object_get(result, "workspace"));
 	json_t *changes = json_copy(json_object_get(workspace, "changes"));
-	json_t *all = json_object_get(changes, "entries");
+	const json_t *all = json_object_get(changes, "entries");
 	size_t n = json_array_size(all);
 	json_t *some = json_array();
 
-	for (size_t i = 0; i < n && i < CHANGES_MAX; i++)
+	for (size_t i = 0; i < n && i < max; i++)
 		json_array_append(some, json_array_get(all, i));
-	json_object_set_new(changes, "entries", some);
 	json_object_set_new(changes, "left_out",
 			    json_integer((json_int_t)(n - json_array_size(some))));
+	json_object_set_new(changes, "entries", some);
 	json_object_set_new(workspace, "changes", changes);
-	json_object_set_new(result, "workspace", workspace);
+	json_object_set_new(json_object_get(record, "result"), "workspace", workspace);
 }
 
-/* By our own printer: it takes a fifth of the time of jansson's, which looks for loops. */
-static char *dump_record(const struct mr_spec *spec, const json_t *result, int64_t batch_index)
+/* By our own printer: it takes a fifth of the time of jansson's, which looks for loops.  Names can
+ * be so long that not even CHANGES_MAX of them fit, and a program must not choose to leave no
+ * record: fewer and fewer then. */
+static char *dump_record(const struct mr_spec *spec, const json_t *result, int64_t batch_index,
+			 size_t *ret_size)
 {
 	mr_auto_json json_t *record = make_record(spec, result, batch_index);
-	size_t size = 0;
-	char *text = mr_canon_text(record, &size);
+	char *text = mr_canon_text(record, ret_size);
 
-	if (size <= MR_SPOOL_RECORD_MAX)
-		return text;
-	free(text);
-	shorten_changes(record);
-	return mr_canon_text(record, &size);
+	for (size_t max = CHANGES_MAX; *ret_size > MR_SPOOL_RECORD_MAX; max /= 2) {
+		free(text);
+		shorten_changes(record, result, max);
+		text = mr_canon_text(record, ret_size);
+		if (max == 0)
+			break;
+	}
+	return text;
 }
 
 /* --- keeping it ------------------------------------------------------------ */
@@ -295,8 +299,8 @@ void mr_to_store_queue(struct mr_to_store *to, const struct mr_spec *spec, json_
 		say_failure(to, result, to->failed);
 		return;
 	}
-	to->record = dump_record(spec, result, batch_index);
-	r = mr_spool_open(&to->place, strlen(to->record), &to->spool, &err);
+	to->record = dump_record(spec, result, batch_index, &to->record_size);
+	r = mr_spool_open(&to->place, to->record_size, &to->spool, &err);
 	if (r < 0) {
 		mr_freep(&to->record);
 		to->record = NULL;
@@ -319,7 +323,7 @@ void mr_to_store_append(struct mr_to_store *to)
 
 	if (!to->record)
 		return;
-	r = mr_spool_append(&to->spool, to->record, strlen(to->record), &err);
+	r = mr_spool_append(&to->spool, to->record, to->record_size, &err);
 	if (r < 0)
 		mr_log_error("the run is not kept: %s", err.msg);
 	else if (r > 0)

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/store/place.h"
@@ -32,6 +33,7 @@ struct mr_to_store {
 	char *failed; /* why nothing can be kept; NULL: it can */
 	struct mr_spool spool;
 	char *record; /* that is queued; NULL: none */
+	size_t record_size;
 };
 
 /* choice: of --store, or NULL. */

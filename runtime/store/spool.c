@@ -153,11 +153,20 @@ static int flee(struct mr_spool *spool, size_t bytes, struct mr_error *err)
 	return 1;
 }
 
+static int refuse_record(size_t size, struct mr_error *err)
+{
+	return mr_err(err, MR_E_SYS, EFBIG,
+		      "a record of %zu bytes is too large, or more than a line", size);
+}
+
 int mr_spool_open(struct mr_place *place, size_t bytes, struct mr_spool *ret, struct mr_error *err)
 {
 	struct mr_spool spool = { .fd = -1, .place = place };
-	int r = open_at(place, place->spool, bytes, mr_place_make_folder, &spool, err);
+	int r;
 
+	if (bytes > MR_SPOOL_RECORD_MAX)
+		return refuse_record(bytes, err);
+	r = open_at(place, place->spool, bytes, mr_place_make_folder, &spool, err);
 	if (r < 0)
 		r = flee(&spool, bytes, err);
 	if (r >= 0)
@@ -193,8 +202,7 @@ int mr_spool_append(struct mr_spool *spool, const char *payload, size_t size, st
 	int r;
 
 	if (size > MR_SPOOL_RECORD_MAX || memchr(payload, '\n', size))
-		return mr_err(err, MR_E_SYS, EFBIG,
-			      "a record of %zu bytes is too large, or more than a line", size);
+		return refuse_record(size, err);
 	r = write_frame(spool, payload, size, err);
 	if (r >= 0 || spool->in_refuge)
 		return r;

@@ -32,7 +32,7 @@ struct mr_spool {
 };
 
 /* Open for one record of about `bytes`, in the store's folder or, when that cannot take it, in
- * the refuge: then returns 1, and *err says why.  Checks rights and room; writes nothing. */
+ * the refuge: then returns 1, and *err says why.  Checks size, rights and room; writes nothing. */
 int mr_spool_open(struct mr_place *place, size_t bytes, struct mr_spool *ret, struct mr_error *err);
 /* Append a record; a store's folder that turns out to be full is replaced by the refuge as in
  * mr_spool_open(), with 1 and the reason.  Never waits for another process. */

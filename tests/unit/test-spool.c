@@ -136,6 +136,25 @@ static void a_record_that_is_no_line_is_refused(void **state)
 	storetree_remove(&t);
 }
 
+/* Whoever was told that there is a place may say "queued". */
+static void there_is_no_place_for_a_record_that_is_too_large(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spool spool;
+	struct storetree t;
+	struct stat st;
+
+	(void)state;
+	storetree_make(&t);
+	assert_int_equal(mr_spool_open(&t.place, MR_SPOOL_RECORD_MAX + 1, &spool, &err), -EFBIG);
+	assert_string_equal(err.msg,
+			    "a record of 16777217 bytes is too large, or more than a line");
+	assert_int_equal(stat(t.place.spool, &st), -1);
+	assert_int_equal(mr_spool_open(&t.place, MR_SPOOL_RECORD_MAX, &spool, &err), 0);
+	mr_spool_close(&spool);
+	storetree_remove(&t);
+}
+
 static void a_link_is_not_followed(void **state)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -275,6 +294,7 @@ int main(void)
 		cmocka_unit_test(every_cut_is_noticed),
 		cmocka_unit_test(what_is_appended_is_one_frame),
 		cmocka_unit_test(a_record_that_is_no_line_is_refused),
+		cmocka_unit_test(there_is_no_place_for_a_record_that_is_too_large),
 		cmocka_unit_test(a_link_is_not_followed),
 		cmocka_unit_test(a_folder_that_others_can_write_is_refused),
 		cmocka_unit_test(a_busy_writer_is_waited_for_by_nobody),
