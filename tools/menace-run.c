@@ -46,7 +46,10 @@ int mr_session_signals(struct mr_error *err)
 	sigemptyset(&set);
 	for (size_t i = 0; i < N_ELEMENTS(taken); i++)
 		sigaddset(&set, taken[i]);
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	/* A closed pipe and a file that may not grow (ulimit -f) are errors of the write that met
+	 * them, not the end of us and of all other runs. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
+	    sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return mr_err(err, MR_E_SYS, errno, "signals: %m");
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "signalfd: %m") : fd;

@@ -191,9 +191,15 @@ static int write_frame(const struct mr_spool *spool, const char *payload, size_t
 	n = writev(spool->fd, parts, 3);
 	if (n == wanted)
 		return 0;
-	/* A part of it is torn, and found as such: the next frame begins on a new line. */
-	return mr_err(err, MR_E_SYS, n < 0 ? errno : ENOSPC,
-		      "write record to %s: %m (make room, or choose another store)", spool->path);
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, errno,
+			      "write record to %s: %m (make room, or choose another store)",
+			      spool->path);
+	/* Torn, and found as such: the next frame begins on a new line. */
+	return mr_err(err, MR_E_SYS, ENOSPC,
+		      "write record to %s: it took %zd of %zd bytes, for it has no room or may not "
+		      "grow (ulimit -f): see to that, or choose another store",
+		      spool->path, n, wanted);
 }
 
 int mr_spool_append(struct mr_spool *spool, const char *payload, size_t size, struct mr_error *err)
