@@ -24,7 +24,8 @@ struct mr_error;
 
 enum mr_cmd_kind {
 	MR_CMD_FLAG, /* bool */
-	MR_CMD_TEXT, /* const char *, borrows argv */
+	MR_CMD_TEXT, /* const char *, UTF-8, borrows argv */
+	MR_CMD_PATH, /* the same of any bytes */
 	MR_CMD_COUNT, /* int64_t */
 	MR_CMD_TIMESPAN, /* int64_t, milliseconds; a bare number is seconds */
 	MR_CMD_INSTANT, /* int64_t, microseconds since 1970: a date, or a span ago ("2h", "7d") */
@@ -48,7 +49,7 @@ struct mr_cmd_common {
 		.offset = offsetof(struct type_, member_)                                   \
 	}
 #define MR_CMD_COMMON_ROWS(type_)                                                      \
-	MR_CMD_ROW("store", 0, "PATH", TEXT, type_, common.store,                      \
+	MR_CMD_ROW("store", 0, "PATH", PATH, type_, common.store,                      \
 		   "the store; by default the one that menace-run keeps its runs in"), \
 		MR_CMD_ROW("json", 0, NULL, FLAG, type_, common.json,                  \
 			   "print JSON, one document or one a line"),                  \

@@ -35,11 +35,11 @@ struct audit {
 };
 
 static const struct mr_cmd_row rows[] = {
-	MR_CMD_ROW("key", 'k', "FILE", TEXT, audit, key, "checkpoint: sign with this key"),
+	MR_CMD_ROW("key", 'k', "FILE", PATH, audit, key, "checkpoint: sign with this key"),
 	MR_CMD_ROW("new-key", 0, NULL, FLAG, audit, new_key, "checkpoint: make the key first"),
-	MR_CMD_ROW("output", 'o', "FILE", TEXT, audit, output,
+	MR_CMD_ROW("output", 'o', "FILE", PATH, audit, output,
 		   "checkpoint: write it to a new file instead of standard output"),
-	MR_CMD_ROW("checkpoint", 'c', "FILE", TEXT, audit, checkpoint,
+	MR_CMD_ROW("checkpoint", 'c', "FILE", PATH, audit, checkpoint,
 		   "verify: what was kept elsewhere; needs --public-key"),
 	MR_CMD_ROW("public-key", 'p', "HEX", TEXT, audit, public_key,
 		   "verify: the key whose signatures count"),

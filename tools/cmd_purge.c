@@ -25,7 +25,7 @@ static const struct mr_cmd_row rows[] = {
 	MR_CMD_ROW("run", 0, "RUN", TEXT, purge, run, "this run"),
 	MR_CMD_ROW("all", 0, NULL, FLAG, purge, all, "every run"),
 	MR_CMD_ROW("reason", 'r', "TEXT", TEXT, purge, reason, "why; goes into the account"),
-	MR_CMD_ROW("key", 'k', "FILE", TEXT, purge, key,
+	MR_CMD_ROW("key", 'k', "FILE", PATH, purge, key,
 		   "seal the beginning of the chain that tells only of purged runs with this key"),
 	MR_CMD_ROW("dry-run", 'n', NULL, FLAG, purge, dry_run, "only tell what would go"),
 	MR_CMD_COMMON_ROWS(purge),

@@ -65,6 +65,7 @@ static int take_option(const struct mr_cmd_row *row, const char *arg, void *valu
 		       struct mr_error *err)
 {
 	void *member = (char *)values + row->offset;
+	char quoted[MR_STR_QUOTE_SIZE];
 	uint64_t number = 0;
 	int r = 0;
 
@@ -72,7 +73,13 @@ static int take_option(const struct mr_cmd_row *row, const char *arg, void *valu
 	case MR_CMD_FLAG:
 		*(bool *)member = true;
 		return 0;
-	case MR_CMD_TEXT:
+	case MR_CMD_TEXT: /* goes into JSON, and from there to the database */
+		if (!mr_str_utf8_valid(arg, strlen(arg)))
+			return mr_err(err, MR_E_USAGE, EILSEQ, "%s is not UTF-8",
+				      mr_str_quote(quoted, sizeof(quoted), arg));
+		*(const char **)member = arg;
+		return 0;
+	case MR_CMD_PATH:
 		*(const char **)member = arg;
 		return 0;
 	case MR_CMD_COUNT:

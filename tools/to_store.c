@@ -24,6 +24,7 @@
 #include "runtime/store/canon.h"
 #include "runtime/store/record.h"
 #include "runtime/store/redact.h"
+#include "runtime/supervise/text.h"
 
 #define ARGV_MAX 8192
 #define HEAD_MAX 1024
@@ -226,14 +227,15 @@ static json_t *make_record(const struct mr_spec *spec, const json_t *result, int
 	json_t *record;
 	bool known = uname(&host) == 0;
 
-	record = json_pack("{s:s, s:O, s:s?, s:s?, s:I, s:o, s:I, s:I, s:o}", "schema",
+	record = json_pack("{s:s, s:O, s:n, s:s?, s:I, s:o, s:I, s:I, s:o}", "schema",
 			   MR_RECORD_SCHEMA, "run_id", json_object_get(result, "run_id"), "host",
-			   known ? host.nodename : NULL, "kernel", known ? host.release : NULL,
-			   "uid", (json_int_t)getuid(), "batch_index",
-			   batch_index < 0 ? json_null() : json_integer(batch_index),
+			   "kernel", known ? host.release : NULL, "uid", (json_int_t)getuid(),
+			   "batch_index", batch_index < 0 ? json_null() : json_integer(batch_index),
 			   "stored_boot_ns", clock_ns(CLOCK_BOOTTIME), "stored_real_us",
 			   clock_ns(CLOCK_REALTIME) / 1000, "result", trim_result(result));
 	mr_assert(record);
+	if (known) /* a name is any bytes */
+		mr_text_set(record, "host", host.nodename, strlen(host.nodename));
 	add_program(record, spec);
 	return record;
 }
@@ -277,12 +279,33 @@ static char *dump_record(const struct mr_spec *spec, const json_t *result, int64
 
 /* --- keeping it ------------------------------------------------------------ */
 
+/* Paths are any bytes, and so is what a message says of them. */
+static void set_text(json_t *object, const char *key, const char *text)
+{
+	if (text)
+		mr_text_set(object, key, text, strlen(text));
+	else
+		json_object_set_new(object, key, json_null());
+}
+
 static void say_failure(struct mr_to_store *to, json_t *result, const char *why)
 {
-	json_object_set_new(result, "store",
-			    json_pack("{s:s, s:s?, s:s}", "state", "failed", "path", to->place.db,
-				      "why", why));
+	json_t *store = json_pack("{s:s}", "state", "failed");
+
+	set_text(store, "path", to->place.db);
+	set_text(store, "why", why);
+	json_object_set_new(result, "store", store);
 	mr_log_warn("the run is not kept: %s", why);
+}
+
+static void say_queued(const struct mr_to_store *to, json_t *result, const char *why)
+{
+	json_t *store = json_pack("{s:s}", "state", "queued");
+
+	set_text(store, "path", to->place.db);
+	set_text(store, "spool", to->spool.path);
+	set_text(store, "why", why);
+	json_object_set_new(result, "store", store);
 }
 
 void mr_to_store_queue(struct mr_to_store *to, const struct mr_spec *spec, json_t *result,
@@ -307,10 +330,7 @@ void mr_to_store_queue(struct mr_to_store *to, const struct mr_spec *spec, json_
 		say_failure(to, result, err.msg);
 		return;
 	}
-	json_object_set_new(result, "store",
-			    json_pack("{s:s, s:s, s:s, s:s?}", "state", "queued", "path",
-				      to->place.db, "spool", to->spool.path, "why",
-				      r > 0 ? err.msg : NULL));
+	say_queued(to, result, r > 0 ? err.msg : NULL);
 	if (r > 0)
 		mr_log_warn("the run is kept in %s until the next boot: %s", to->spool.path,
 			    err.msg);

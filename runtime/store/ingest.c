@@ -26,6 +26,7 @@
 #include "runtime/store/place.h"
 #include "runtime/store/query.h"
 #include "runtime/store/record.h"
+#include "runtime/store/rows.h"
 #include "runtime/store/spool.h"
 #include "runtime/store/store.h"
 
@@ -62,26 +63,28 @@ static int write_aside(const char *path, const char *source, const struct mr_spo
 static int put_aside(struct ingest *in, const struct mr_spool_piece *piece, const char *why,
 		     struct mr_error *err)
 {
-	mr_auto_free char *source = mr_str_format("%s:%zu", strrchr(in->path, '/') + 1,
-						  (size_t)(piece->text - in->buf));
-	mr_auto_json json_t *data = json_pack("{s:s, s:s, s:I}", "source", source, "reason", why,
+	mr_auto_free char *place = mr_str_format("%s:%zu", strrchr(in->path, '/') + 1,
+						 (size_t)(piece->text - in->buf));
+	mr_auto_json json_t *source = mr_rows_text(place, strlen(place));
+	mr_auto_json json_t *reason = mr_rows_text(why, strlen(why));
+	mr_auto_json json_t *data = json_pack("{s:O, s:O, s:I}", "source", source, "reason", reason,
 					      "bytes", (json_int_t)piece->size);
 	mr_auto_json json_t *known = NULL;
 	int64_t seq = 0;
-	int r = mr_query_one(in->store, "loss.find", json_pack("{s:s}", "source", source), &known,
+	int r = mr_query_one(in->store, "loss.find", json_pack("{s:O}", "source", source), &known,
 			     err);
 
 	if (r <= 0)
 		return r;
-	r = write_aside(in->place->aside, source, piece, why, err);
+	r = write_aside(in->place->aside, place, piece, why, err);
 	if (r == 0)
-		r = mr_chain_append(in->store, "loss", source, data, &seq, err);
+		r = mr_chain_append(in->store, "loss", json_string_value(source), data, &seq, err);
 	if (r < 0)
 		return r;
 	in->stats->aside++;
 	return mr_query_run(in->store, "loss.insert",
-			    json_pack("{s:I, s:s, s:s, s:I}", "seq", (json_int_t)seq, "source",
-				      source, "reason", why, "bytes", (json_int_t)piece->size),
+			    json_pack("{s:I, s:O, s:O, s:I}", "seq", (json_int_t)seq, "source",
+				      source, "reason", reason, "bytes", (json_int_t)piece->size),
 			    err);
 }
 

@@ -18,7 +18,7 @@
 #include "runtime/store/rows.h"
 #include "runtime/store/store.h"
 
-static json_t *text_json(const char *text, size_t size)
+json_t *mr_rows_text(const char *text, size_t size)
 {
 	mr_auto_free char *copy = NULL;
 
@@ -52,7 +52,7 @@ static json_t *column_json(sqlite3_stmt *stmt, int i)
 	}
 	case SQLITE_TEXT:
 		size = (size_t)sqlite3_column_bytes(stmt, i);
-		return text_json((const char *)sqlite3_column_text(stmt, i), size);
+		return mr_rows_text((const char *)sqlite3_column_text(stmt, i), size);
 	case SQLITE_BLOB:
 		size = (size_t)sqlite3_column_bytes(stmt, i);
 		return blob_json(sqlite3_column_blob(stmt, i), size);

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stddef.h>
 
 #include "runtime/store/query.h"
 
+/* Text, with '?' for what is not ASCII when it is not UTF-8; new reference. */
+struct json_t *mr_rows_text(const char *text, size_t size);
 /* The present row as an object, new reference. */
 struct json_t *mr_rows_json(sqlite3_stmt *stmt);
 /* Step through all rows; fn may be NULL.  As mr_query_each(). */

@@ -23,6 +23,12 @@ menace runs --sort wal
 assert_refused '--sort: unknown value "wal"; did you mean wall?'
 menace runs --since yesterday
 assert_refused '--since: "yesterday" is no time: accepted are'
+menace runs --program $'\xff'
+assert_refused '--program: "\xff" is not UTF-8'
+menace hold "${ids[0]}" --reason $'\xff'
+assert_refused '--reason: "\xff" is not UTF-8'
+menace purge --all --reason $'\xff'
+assert_refused '--reason: "\xff" is not UTF-8'
 menace runs -n many
 assert_refused "-n (--limit): "
 menace runs --limit
