@@ -33,6 +33,11 @@ const struct mr_cmd *mr_cmd_get(size_t i)
 	return i < N_ELEMENTS(commands) ? commands[i] : NULL;
 }
 
+json_t *mr_cmd_instant(int64_t us)
+{
+	return us == MR_CMD_NOT_GIVEN ? json_null() : json_integer(us);
+}
+
 void mr_cmd_print_json(const json_t *json)
 {
 	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);

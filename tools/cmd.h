@@ -31,6 +31,9 @@ enum mr_cmd_kind {
 	MR_CMD_INSTANT, /* int64_t, microseconds since 1970: a date, or a span ago ("2h", "7d") */
 };
 
+/* What a number of an option is that was not given; 0 is a number like others. */
+#define MR_CMD_NOT_GIVEN INT64_MIN
+
 struct mr_cmd_row {
 	struct mr_cli_option option;
 	enum mr_cmd_kind kind;
@@ -75,6 +78,8 @@ int mr_cmd_open(const struct mr_cmd_common *common, enum mr_store_mode mode, str
 		struct mr_error *err);
 /* The run whose id begins with prefix: its full id, malloc'd. MR_E_USAGE: none, or several. */
 int mr_cmd_find_run(struct mr_store *store, const char *prefix, char **ret, struct mr_error *err);
+/* The value of an MR_CMD_INSTANT to bind: null when it was not given; new reference. */
+struct json_t *mr_cmd_instant(int64_t us);
 /* A document on standard output: for machines, or one line. */
 void mr_cmd_print_json(const struct json_t *json);
 void mr_cmd_print_line(const struct json_t *json);

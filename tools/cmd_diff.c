@@ -177,7 +177,8 @@ static int run(void *values, char **words, struct mr_error *err)
 		return r;
 	grown = surplus(second, first);
 	gone = surplus(first, second);
-	usage = compare_usage(before, after, diff->margin ? diff->margin : MARGIN_PERCENT);
+	usage = compare_usage(before, after,
+			      diff->margin == MR_CMD_NOT_GIVEN ? MARGIN_PERCENT : diff->margin);
 	grew = json_object_size(grown) > 0 || json_array_size(usage) > 0;
 	document = json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "from", describe_end(before), "to",
 			     describe_end(after), "grew", grew, "new", grown, "gone", gone, "usage",

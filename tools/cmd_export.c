@@ -100,11 +100,8 @@ static int run(void *values, char **words, struct mr_error *err)
 	export->store = store;
 	return mr_query_each(store, "export.runs",
 			     json_pack("{s:s?, s:o, s:o}", "run_id", run_id, "since_us",
-				       export->since_us ? json_integer(export->since_us)
-							: json_null(),
-				       "until_us",
-				       export->until_us ? json_integer(export->until_us)
-							: json_null()),
+				       mr_cmd_instant(export->since_us), "until_us",
+				       mr_cmd_instant(export->until_us)),
 			     on_run, export, err);
 }
 

@@ -75,14 +75,15 @@ static int purge_runs(const struct purge *purge, struct mr_store *store,
 static int run(void *values, char **words, struct mr_error *err)
 {
 	struct purge *purge = values;
-	struct mr_purge_opts opts = { .before_us = purge->before_us,
+	int64_t before_us = purge->before_us == MR_CMD_NOT_GIVEN ? 0 : purge->before_us;
+	struct mr_purge_opts opts = { .before_us = before_us,
 				      .reason = purge->reason ? purge->reason : "" };
 	mr_auto_store struct mr_store *store = NULL;
 	mr_auto_free char *run_id = NULL;
 	int r;
 
 	(void)words;
-	if ((purge->before_us != 0) + (purge->run != NULL) + purge->all != 1)
+	if ((before_us != 0) + (purge->run != NULL) + purge->all != 1)
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "say what is to go: --before, --run or --all");
 	r = mr_cmd_open(&purge->common, MR_STORE_WRITE, &store, err);

@@ -83,7 +83,8 @@ static int run(void *values, char **words, struct mr_error *err)
 {
 	struct query *query = values;
 	mr_auto_store struct mr_store *store = NULL;
-	uint64_t time_ms = query->timeout_ms > 0 ? (uint64_t)query->timeout_ms : TIMEOUT_MS;
+	uint64_t time_ms =
+		query->timeout_ms == MR_CMD_NOT_GIVEN ? TIMEOUT_MS : (uint64_t)query->timeout_ms;
 	int r = mr_cmd_open(&query->common, MR_STORE_READ, &store, err);
 
 	return r < 0 ? r : mr_query_adhoc(store, words[0], time_ms, on_row, query, err);

@@ -126,16 +126,11 @@ static int on_run(const json_t *row, void *owner, struct mr_error *err)
 	return 0;
 }
 
-static json_t *instant(int64_t us)
-{
-	return us ? json_integer(us) : json_null();
-}
-
 static int run(void *values, char **words, struct mr_error *err)
 {
 	struct runs *runs = values;
 	mr_auto_store struct mr_store *store = NULL;
-	int64_t limit = runs->limit > 0 ? runs->limit : LIMIT_DEFAULT;
+	int64_t limit = runs->limit == MR_CMD_NOT_GIVEN ? LIMIT_DEFAULT : runs->limit;
 	int r = check_word("reason", runs->reason, reasons, N_ELEMENTS(reasons), err);
 
 	(void)words;
@@ -148,8 +143,9 @@ static int run(void *values, char **words, struct mr_error *err)
 	return mr_query_each(store, "run.list",
 			     json_pack("{s:s?, s:s?, s:s?, s:o, s:o, s:o}", "reason", runs->reason,
 				       "program", runs->program, "sort", runs->sort, "since_us",
-				       instant(runs->since_us), "until_us", instant(runs->until_us),
-				       "limit", runs->all ? json_null() : json_integer(limit)),
+				       mr_cmd_instant(runs->since_us), "until_us",
+				       mr_cmd_instant(runs->until_us), "limit",
+				       runs->all ? json_null() : json_integer(limit)),
 			     on_run, runs, err);
 }
 

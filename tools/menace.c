@@ -130,13 +130,26 @@ static int parse_options(const struct mr_cmd *cmd, int argc, char **argv, void *
 	return r;
 }
 
+static void set_not_given(const struct mr_cmd *cmd, void *values)
+{
+	for (size_t i = 0; i < cmd->options.n; i++) {
+		const struct mr_cmd_row *row = (const void *)mr_optable_row(&cmd->options, i);
+
+		if (row->kind == MR_CMD_COUNT || row->kind == MR_CMD_TIMESPAN ||
+		    row->kind == MR_CMD_INSTANT)
+			*(int64_t *)(void *)((char *)values + row->offset) = MR_CMD_NOT_GIVEN;
+	}
+}
+
 static int run_command(const struct mr_cmd *cmd, int argc, char **argv)
 {
 	mr_auto_free void *values = mr_str_alloc(cmd->size);
 	struct mr_error err = MR_ERROR_INIT;
 	size_t words;
-	int r = parse_options(cmd, argc, argv, values, &err);
+	int r;
 
+	set_not_given(cmd, values);
+	r = parse_options(cmd, argc, argv, values, &err);
 	if (r < 0)
 		return fail(&err);
 	if (((const struct mr_cmd_common *)values)->help)

@@ -34,5 +34,15 @@ menace diff "${ids[0]}" "${ids[2]}" --json
 assert_status 3
 assert_eq "$(jq -r '.grew' "$tmp/stdout")" true
 assert_eq "$(jq -r '[.usage[].figure] | index("memory_peak_bytes") != null' "$tmp/stdout")" true "memory grew"
+# Without a margin whatever is more is growth: 10% are, which the usual margin lets through.
+edit "UPDATE usage SET memory_peak_bytes = 200000000, wall_us = 1, cpu_us = 1, pids_peak = 2
+	WHERE run_id = '${ids[0]}';
+	UPDATE usage SET memory_peak_bytes = 220000000, wall_us = 1, cpu_us = 1, pids_peak = 2
+	WHERE run_id = '${ids[2]}'"
+menace diff "${ids[0]}" "${ids[2]}" --json
+assert_eq "$(jq -c '[.usage[].figure]' "$tmp/stdout")" '[]' "growth beyond 25%"
+menace diff "${ids[0]}" "${ids[2]}" --json --margin 0
+assert_status 3
+assert_eq "$(jq -c '[.usage[].figure]' "$tmp/stdout")" '["memory_peak_bytes"]' "growth beyond 0%"
 menace diff "${ids[0]}" nothing
 assert_status 1
