@@ -107,7 +107,8 @@ void mr_place_deinit(struct mr_place *place)
 	*place = (struct mr_place){ 0 };
 }
 
-/* What others can write, others can put links and old records into. */
+/* What others can write, others can put links, old records and a write-ahead log into; a sticky
+ * bit only keeps what is there from them. */
 static int judge_folder(const char *folder, struct mr_error *err)
 {
 	struct stat st;
@@ -118,7 +119,17 @@ static int judge_folder(const char *folder, struct mr_error *err)
 			      folder);
 	if (!S_ISDIR(st.st_mode))
 		return mr_err(err, MR_E_SYS, ENOTDIR, "%s is not a folder", folder);
-	if ((st.st_mode & 0022) && !(st.st_mode & S_ISVTX))
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return mr_err(err, MR_E_DENIED, EPERM,
+			      "folder %s belongs to user %u, who can put anything there: choose "
+			      "another store with --store",
+			      folder, st.st_uid);
+	if ((st.st_mode & 0022) && (st.st_mode & S_ISVTX))
+		return mr_err(err, MR_E_DENIED, EPERM,
+			      "folder %s can be written by others: make a folder of your own, and "
+			      "choose a store in it with --store",
+			      folder);
+	if (st.st_mode & 0022)
 		return mr_err(err, MR_E_DENIED, EPERM,
 			      "folder %s can be written by others: take that right away (chmod "
 			      "go-w), or choose another store with --store",
@@ -126,10 +137,21 @@ static int judge_folder(const char *folder, struct mr_error *err)
 	return 0;
 }
 
+static char *folder_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash == file ? mr_str_dup("/") : mr_str_ndup(file, (size_t)(slash - file));
+}
+
+/* Those above `file` that are missing. */
 static int make_folders(const char *file, struct mr_error *err)
 {
+	mr_auto_free char *folder = folder_of(file);
 	mr_auto_free char *path = mr_str_dup(file);
 
+	if (access(folder, F_OK) == 0)
+		return 0; /* as nearly always, and each run asks */
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		int r;
 
@@ -146,8 +168,7 @@ static int make_folders(const char *file, struct mr_error *err)
 
 int mr_place_make_folder(const struct mr_place *place, struct mr_error *err)
 {
-	mr_auto_free char *folder =
-		mr_str_ndup(place->db, (size_t)(strrchr(place->db, '/') - place->db));
+	mr_auto_free char *folder = folder_of(place->db);
 	int r;
 
 	if (place->is_default) {
@@ -155,12 +176,11 @@ int mr_place_make_folder(const struct mr_place *place, struct mr_error *err)
 		if (r < 0)
 			return r;
 	}
-	return judge_folder(folder[0] ? folder : "/", err);
+	return judge_folder(folder, err);
 }
 
 int mr_place_make_refuge(const struct mr_place *place, struct mr_error *err)
 {
-	mr_auto_free char *folder = NULL;
 	int r;
 
 	if (!place->refuge)
@@ -168,6 +188,8 @@ int mr_place_make_refuge(const struct mr_place *place, struct mr_error *err)
 	r = make_folders(place->refuge, err);
 	if (r < 0)
 		return r;
-	folder = mr_str_ndup(place->refuge, (size_t)(strrchr(place->refuge, '/') - place->refuge));
+
+	mr_auto_free char *folder = folder_of(place->refuge);
+
 	return judge_folder(folder, err);
 }

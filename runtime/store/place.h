@@ -29,8 +29,8 @@ struct mr_place {
  * untouched.  MR_E_USAGE when the choice is empty, MR_E_SYS when there is no default. */
 int mr_place_find(const char *choice, struct mr_place *ret, struct mr_error *err);
 void mr_place_deinit(struct mr_place *place);
-/* Make the folder of a default place (0700, with the ones above it); refuse a folder that
- * others can write. */
+/* Make the folder of a default place (0700, with the ones above it); refuse a folder that others
+ * than root can write, sticky or not. */
 int mr_place_make_folder(const struct mr_place *place, struct mr_error *err);
 /* The same for the refuge, which is always ours to make. */
 int mr_place_make_refuge(const struct mr_place *place, struct mr_error *err);

@@ -186,6 +186,35 @@ static void a_folder_that_others_can_write_is_refused(void **state)
 	t.place.refuge = NULL;
 	assert_int_equal(mr_spool_open(&t.place, 10, &spool, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "can be written by others"));
+	/* As /tmp is: others can put there what is not there yet. */
+	assert_int_equal(fchmod(t.tree.fd, 01777), 0);
+	assert_int_equal(mr_spool_open(&t.place, 10, &spool, &err), -EPERM);
+	assert_non_null(strstr(err.msg, "can be written by others: make a folder of your own"));
+	assert_int_equal(fchmod(t.tree.fd, 0755), 0);
+	assert_int_equal(mr_spool_open(&t.place, 10, &spool, &err), 0);
+	mr_spool_close(&spool);
+	storetree_remove(&t);
+}
+
+static void a_folder_of_another_user_is_refused(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spool spool;
+	struct storetree t;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("not root\n");
+		skip();
+	}
+	storetree_make(&t);
+	assert_int_equal(fchown(t.tree.fd, 65534, 65534), 0);
+	assert_int_equal(mr_spool_open(&t.place, 10, &spool, &err), 1); /* into the refuge */
+	assert_non_null(strstr(err.msg, "belongs to user 65534, who can put anything there"));
+	mr_spool_close(&spool);
+	assert_int_equal(fchown(t.tree.fd, 0, 65534), 0);
+	assert_int_equal(mr_spool_open(&t.place, 10, &spool, &err), 0);
+	mr_spool_close(&spool);
 	storetree_remove(&t);
 }
 
@@ -297,6 +326,7 @@ int main(void)
 		cmocka_unit_test(there_is_no_place_for_a_record_that_is_too_large),
 		cmocka_unit_test(a_link_is_not_followed),
 		cmocka_unit_test(a_folder_that_others_can_write_is_refused),
+		cmocka_unit_test(a_folder_of_another_user_is_refused),
 		cmocka_unit_test(a_busy_writer_is_waited_for_by_nobody),
 		cmocka_unit_test(torn_and_foreign_records_are_kept_aside_and_counted),
 		cmocka_unit_test(what_is_known_is_not_taken_twice),

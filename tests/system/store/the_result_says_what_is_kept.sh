@@ -41,6 +41,12 @@ at_exit rm -f "$(json .store.spool)"
 assert_status 0
 assert_contains "$(json .store.why)" "can be written by others"
 
+chmod 1777 "$tmp/open"
+run --store "$tmp/open/x.db" -- true
+assert_status 0
+assert_contains "$(json .store.why)" "can be written by others: make a folder of your own"
+assert_absent "$tmp/open/x.db.spool"
+
 run_plain "$MENACE_RUN" --store "" -- true
 assert_refused "--store: unknown value \"\"; accepted: the path of a file, or none"
 run_plain "$MENACE_RUN" --store "$tmp/" -- true
