@@ -34,6 +34,7 @@
 
 #define OPEN_FLAGS (O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
 #define TRIES 4
+#define OWN_TRIES 64 /* each is lost only to somebody who looks in that very moment */
 #define ID_SIZE 17
 #define HEADER_MAX 128
 
@@ -73,7 +74,8 @@ static int open_shared(const char *path)
 	return is_current(fd, path) ? mr_take_fd(fd) : -EAGAIN;
 }
 
-/* A piece that is ours alone from the start. */
+/* A piece that is ours alone from the start; -EAGAIN when somebody took it, empty, before we had
+ * the lock. */
 static int open_own_piece(const char *path, char **ret_path)
 {
 	mr_auto_free char *own = NULL;
@@ -86,7 +88,9 @@ static int open_own_piece(const char *path, char **ret_path)
 	if (fd < 0)
 		return -errno;
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return -errno;
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	if (!is_current(fd, own))
+		return -EAGAIN;
 	*ret_path = mr_take_ptr(own);
 	return mr_take_fd(fd);
 }
@@ -97,10 +101,10 @@ static int open_file(const char *path, char **ret_path)
 
 	for (int i = 0; i < TRIES && fd == -EAGAIN; i++)
 		fd = open_shared(path);
-	if (fd == -EAGAIN)
-		return open_own_piece(path, ret_path);
 	if (fd >= 0)
 		*ret_path = mr_str_dup(path);
+	for (int i = 0; i < OWN_TRIES && fd == -EAGAIN; i++)
+		fd = open_own_piece(path, ret_path);
 	return fd;
 }
 

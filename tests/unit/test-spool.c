@@ -6,7 +6,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <cmocka.h>
 
 #include "runtime/base/hash.h"
@@ -249,6 +252,68 @@ static void a_busy_writer_is_waited_for_by_nobody(void **state)
 	storetree_remove(&t);
 }
 
+/* As whoever takes records in does with an empty piece, over and over. */
+static void take_empty_pieces(const struct storetree *t)
+{
+	for (;;) {
+		DIR *dir = opendir(t->tree.path);
+		const struct dirent *entry;
+
+		while (dir && (entry = readdir(dir))) {
+			struct stat st;
+			int fd;
+
+			if (!mr_str_starts_with(entry->d_name, "s.db.spool."))
+				continue;
+			fd = openat(t->tree.fd, entry->d_name, O_RDONLY | O_CLOEXEC);
+			if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 &&
+			    st.st_size == 0)
+				unlinkat(t->tree.fd, entry->d_name, 0);
+			if (fd >= 0)
+				close(fd);
+		}
+		if (dir)
+			closedir(dir);
+	}
+}
+
+/* The open file cannot be had, so each writer makes a piece of its own: it is not taken from him
+ * between its making and its lock, with the record that he writes then. */
+static void a_piece_of_ones_own_is_not_taken_away(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct storetree t;
+	pid_t pid;
+	int busy;
+
+	(void)state;
+	storetree_make(&t);
+	busy = open(t.place.spool, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(flock(busy, LOCK_EX), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) { /* goes with a test that fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		take_empty_pieces(&t);
+	}
+	for (int i = 0; i < 5000; i++) {
+		struct mr_spool spool;
+		struct stat st;
+
+		if (mr_spool_open(&t.place, 2, &spool, &err) != 0)
+			fail_msg("open %d: %s", i, err.msg);
+		assert_int_equal(mr_spool_append(&spool, "ab", 2, &err), 0);
+		if (stat(spool.path, &st) < 0 || st.st_size == 0)
+			fail_msg("record %d is gone", i);
+		assert_int_equal(unlink(spool.path), 0);
+		mr_spool_close(&spool);
+	}
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(busy);
+	storetree_remove(&t);
+}
+
 static void assert_losses(struct mr_store *store, json_int_t expected)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -328,6 +393,7 @@ int main(void)
 		cmocka_unit_test(a_folder_that_others_can_write_is_refused),
 		cmocka_unit_test(a_folder_of_another_user_is_refused),
 		cmocka_unit_test(a_busy_writer_is_waited_for_by_nobody),
+		cmocka_unit_test(a_piece_of_ones_own_is_not_taken_away),
 		cmocka_unit_test(torn_and_foreign_records_are_kept_aside_and_counted),
 		cmocka_unit_test(what_is_known_is_not_taken_twice),
 	};
