@@ -8,6 +8,8 @@
  */
 #include "tools/to_store.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -44,6 +46,8 @@ void mr_to_store_init(struct mr_to_store *to, const char *choice)
 
 void mr_to_store_deinit(struct mr_to_store *to)
 {
+	if (to->lost > 1)
+		mr_log_error("%" PRIu64 " runs are not kept", to->lost);
 	mr_spool_close(&to->spool);
 	mr_freep(&to->record);
 	mr_freep(&to->failed);
@@ -295,6 +299,7 @@ static void say_failure(struct mr_to_store *to, json_t *result, const char *why)
 	set_text(store, "path", to->place.db);
 	set_text(store, "why", why);
 	json_object_set_new(result, "store", store);
+	to->lost++;
 	mr_log_warn("the run is not kept: %s", why);
 }
 
@@ -322,6 +327,8 @@ void mr_to_store_queue(struct mr_to_store *to, const struct mr_spec *spec, json_
 		say_failure(to, result, to->failed);
 		return;
 	}
+	snprintf(to->run_id, sizeof(to->run_id), "%s",
+		 json_string_value(json_object_get(result, "run_id")));
 	to->record = dump_record(spec, result, batch_index, &to->record_size);
 	r = mr_spool_open(&to->place, to->record_size, &to->spool, &err);
 	if (r < 0) {
@@ -343,12 +350,15 @@ void mr_to_store_append(struct mr_to_store *to)
 
 	if (!to->record)
 		return;
+	/* The result is out and says "queued": which one it was is said here. */
 	r = mr_spool_append(&to->spool, to->record, to->record_size, &err);
-	if (r < 0)
-		mr_log_error("the run is not kept: %s", err.msg);
-	else if (r > 0)
+	if (r < 0) {
+		to->lost++;
+		mr_log_error("the run is not kept: %s: %s", to->run_id, err.msg);
+	} else if (r > 0) {
 		mr_log_warn("the run is kept in %s until the next boot: %s", to->spool.path,
 			    err.msg);
+	}
 	mr_spool_close(&to->spool);
 	mr_freep(&to->record);
 	to->record = NULL;

@@ -34,6 +34,8 @@ struct mr_to_store {
 	struct mr_spool spool;
 	char *record; /* that is queued; NULL: none */
 	size_t record_size;
+	char run_id[64]; /* of that record */
+	uint64_t lost; /* runs that are not kept; more than one are told at the end */
 };
 
 /* choice: of --store, or NULL. */

@@ -41,6 +41,18 @@ run_ids()
 	"$MENACE" runs --all --json --sort oldest | jq -r .run_id
 }
 
+# mount_kept OPTIONS: the store's folder becomes a tmpfs of its own, which only this test sees: the
+# test begins anew in a mount namespace. First thing of a test.
+mount_kept()
+{
+	need_root
+	need_program unshare mount
+	[ -n "${IN_NAMESPACE-}" ] ||
+		IN_NAMESPACE=1 exec unshare --mount --propagation private "$0"
+	mount -t tmpfs -o "mode=700,$1" none "$tmp/kept" || fail "no tmpfs"
+	at_exit umount -l "$tmp/kept"
+}
+
 # The whole store is right, and nothing from outside proves its end.
 assert_verified()
 {

@@ -7,14 +7,7 @@
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
-need_root
-need_program unshare mount
-
-if [ -z "${IN_NAMESPACE-}" ]; then
-	IN_NAMESPACE=1 exec unshare --mount --propagation private "$0"
-fi
-mount -t tmpfs -o size=8m,mode=700 none "$tmp/kept" || fail "no tmpfs"
-at_exit umount -l "$tmp/kept"
+mount_kept size=8m
 run -- sh -c 'exit 5'
 assert_eq "$(count_runs)" 1
 for log in "" with-log; do

@@ -27,6 +27,18 @@ run_plain "$MENACE_RUN" --batch -j 1 <"$tmp/specs"
 assert_status 0
 assert_eq "$(jq -c .exit.code "$tmp/stdout" | tr '\n' ' ')" "1 2 3 "
 
+# Nor may the refuge: which runs are lost, and how many, is said; their results are as ever.
+[ -f "$refuge" ] || fail "no refuge $refuge"
+truncate -s ${limit_kib}K "$refuge"
+run_plain "$MENACE_RUN" --batch -j 1 <"$tmp/specs"
+assert_status 0
+for id in $(jq -r 'select(.store.state == "queued") | .run_id' "$tmp/stdout"); do
+	assert_contains "$stderr" "the run is not kept: $id: write record to $refuge: File too large"
+done
+assert_eq "$(jq -s 'map(select(.store.state == "queued")) | length' "$tmp/stdout")" 3 "queued"
+assert_contains "$stderr" "3 runs are not kept"
+truncate -s -$((limit_kib * 1024 - $(tr -d '\0' <"$refuge" | wc -c))) "$refuge"
+
 # There is room for a part of it: that is torn, and said to be.
 truncate -s $((limit_kib * 1024 - 100)) "$store.spool"
 run -- sh -c 'exit 4'
