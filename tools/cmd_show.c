@@ -181,10 +181,15 @@ static void print_limits(const json_t *document)
 
 		printf("  ");
 		mr_term_cell(hit ? MR_TERM_RED : MR_TERM_PLAIN, name, 18);
-		printf("  %-12s  %s%s%s%s\n", asked ? asked : "unlimited", there ? there : "-",
-		       text(row, "kernel_file") ? "  " : "",
-		       text(row, "kernel_file") ? text(row, "kernel_file") : "",
-		       hit ? "  HIT" : "");
+		printf("  ");
+		mr_term_cell(MR_TERM_PLAIN, asked ? asked : "unlimited", 12);
+		printf("  ");
+		mr_term_put(MR_TERM_PLAIN, there ? there : "-");
+		if (text(row, "kernel_file")) {
+			printf("  ");
+			mr_term_put(MR_TERM_PLAIN, text(row, "kernel_file"));
+		}
+		printf("%s\n", hit ? "  HIT" : "");
 	}
 }
 

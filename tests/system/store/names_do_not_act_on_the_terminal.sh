@@ -34,3 +34,10 @@ on_terminal()
 [[ $(TERM=xterm on_terminal env) == *$'\e[1m'* ]] || fail "no colours on a terminal"
 [[ $(TERM=xterm on_terminal "env NO_COLOR=1") != *$'\e'* ]] || fail "colours with NO_COLOR"
 [[ $(TERM=dumb on_terminal env) != *$'\e'* ]] || fail "colours on a dumb terminal"
+
+# Nor does what somebody with an editor wrote into the store.
+edit "UPDATE limits SET asked = char(27) || '[31m', kernel = char(27), kernel_file = char(27)"
+menace show "$id"
+assert_status 0
+! grep -q -P '\x1b' "$tmp/stdout" || fail "a control character of the table limits"
+assert_contains "$stdout" '\x1b[31m'
