@@ -49,7 +49,9 @@ static const struct mr_cmd_row rows[] = {
 static int show_head(struct audit *audit, struct mr_error *err)
 {
 	mr_auto_store struct mr_store *store = NULL;
-	mr_auto_json json_t *id = NULL;
+	mr_auto_json json_t *head = NULL;
+	mr_auto_free char *id = NULL;
+	mr_auto_free char *shown = NULL;
 	char hash[MR_HASH_HEX_SIZE];
 	int64_t seq = 0;
 	int r = mr_cmd_open(&audit->common, MR_STORE_READ, &store, err);
@@ -57,15 +59,16 @@ static int show_head(struct audit *audit, struct mr_error *err)
 	if (r == 0)
 		r = mr_chain_head(store, &seq, hash, err);
 	if (r == 0)
-		r = mr_query_one(store, "info.get", json_pack("{s:s}", "name", "id"), &id, err);
+		r = mr_checkpoint_store_id(store, &id, err);
 	if (r < 0)
 		return r;
-	if (audit->common.json)
-		printf("{\"store\": \"%s\", \"seq\": %lld, \"head\": \"%s\"}\n",
-		       json_string_value(json_object_get(id, "value")), (long long)seq, hash);
-	else
-		printf("store %s\nseq   %lld\nhead  %s\n",
-		       json_string_value(json_object_get(id, "value")), (long long)seq, hash);
+	head = json_pack("{s:s, s:I, s:s}", "store", id, "seq", (json_int_t)seq, "head", hash);
+	if (audit->common.json) {
+		mr_cmd_print_line(head);
+		return 0;
+	}
+	shown = mr_term_safe(id);
+	printf("store %s\nseq   %lld\nhead  %s\n", shown, (long long)seq, hash);
 	return 0;
 }
 

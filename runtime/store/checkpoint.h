@@ -20,6 +20,8 @@ struct mr_store;
 
 #define MR_CHECKPOINT_SCHEMA "menace.checkpoint/1"
 
+/* The store's name for itself, malloc'd; whoever can write the store can choose it. */
+int mr_checkpoint_store_id(struct mr_store *store, char **ret, struct mr_error *err);
 /* Of the present head; a new reference.  MR_E_USAGE when there is nothing yet. */
 int mr_checkpoint_make(struct mr_store *store, const struct mr_sign_key *key, struct json_t **ret,
 		       struct mr_error *err);

@@ -105,12 +105,15 @@ static int delete_rows(struct mr_store *store, struct mr_error *err)
 	int r = mr_query_all(store, "verify.tables", NULL, &tables, err);
 
 	json_array_foreach (tables, i, table) {
-		mr_auto_free char *sql =
-			mr_str_format("DELETE FROM %s WHERE run_id IN (SELECT run_id FROM purged)",
-				      json_string_value(json_object_get(table, "name")));
+		/* Quoted: who wrote the store may have named a table like more SQL. */
+		char *sql = sqlite3_mprintf("DELETE FROM \"%w\" WHERE run_id IN (SELECT run_id "
+					    "FROM purged)",
+					    json_string_value(json_object_get(table, "name")));
 
+		mr_assert(sql);
 		if (r == 0)
 			r = mr_store_exec(store, sql, "purge", err);
+		sqlite3_free(sql);
 	}
 	if (r == 0)
 		r = mr_query_run(store, "purge.links", NULL, err);

@@ -36,6 +36,12 @@ on_terminal()
 [[ $(TERM=dumb on_terminal env) != *$'\e'* ]] || fail "colours on a dumb terminal"
 
 # Nor does what somebody with an editor wrote into the store.
+edit "UPDATE store_info SET value = 'a\"' || char(27) || '[31m' WHERE name = 'id'"
+menace audit head
+assert_status 0
+assert_contains "$stdout" 'store a"\x1b[31m'
+menace audit head --json
+assert_eq "$(jq -c .store "$tmp/stdout")" '"a\"\u001b[31m"' "id of the store"
 edit "UPDATE limits SET asked = char(27) || '[31m', kernel = char(27), kernel_file = char(27)"
 menace show "$id"
 assert_status 0
