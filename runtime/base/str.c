@@ -108,6 +108,16 @@ void *mr_str_alloc(size_t size)
 	return p;
 }
 
+void *mr_str_grow(void *array, size_t n, size_t *cap, size_t element_size)
+{
+	if (n < *cap)
+		return array;
+	*cap = *cap ? *cap * 2 : 16;
+	array = reallocarray(array, *cap, element_size);
+	mr_assert(array != NULL);
+	return array;
+}
+
 char *mr_str_dup(const char *text)
 {
 	return mr_str_ndup(text, strlen(text));

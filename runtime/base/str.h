@@ -4,7 +4,7 @@
  *
  * A bounded builder over the caller's buffer, quoting for messages, nearest-name
  * search for hints, and the encodings a result needs.  Only mr_str_dup,
- * mr_str_ndup, mr_str_format, mr_str_alloc and mr_str_base64 allocate; out of memory aborts.
+ * mr_str_ndup, mr_str_format, mr_str_alloc, mr_str_grow and mr_str_base64 allocate; out of memory aborts.
  */
 #pragma once
 
@@ -33,6 +33,9 @@ const char *mr_str_quote(char *buf, size_t size, const char *text);
 
 /* Copies; never NULL. mr_str_ndup stops at a NUL. */
 void *mr_str_alloc(size_t size); /* zeroed */
+/* An array of *cap elements with n in use, or a longer one with room for one more; what is added is
+ * not zeroed.  *cap grows twofold. */
+void *mr_str_grow(void *array, size_t n, size_t *cap, size_t element_size);
 char *mr_str_dup(const char *text);
 char *mr_str_ndup(const char *text, size_t n);
 char *mr_str_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

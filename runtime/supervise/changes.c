@@ -93,16 +93,6 @@ const char *mr_changes_type_name(enum mr_change_type type)
 	return type_names[type];
 }
 
-static void *grow_array(void *p, size_t n, size_t *cap, size_t size)
-{
-	if (n < *cap)
-		return p;
-	*cap = *cap ? *cap * 2 : 16;
-	p = reallocarray(p, *cap, size);
-	mr_assert(p);
-	return p;
-}
-
 static void names_deinit(struct names *names)
 {
 	for (size_t i = 0; i < names->n; i++)
@@ -112,7 +102,7 @@ static void names_deinit(struct names *names)
 
 static void names_add(struct names *names, const char *name)
 {
-	names->v = grow_array(names->v, names->n, &names->cap, sizeof(*names->v));
+	names->v = mr_str_grow(names->v, names->n, &names->cap, sizeof(*names->v));
 	names->v[names->n++] = mr_str_dup(name);
 	names->bytes += strlen(name) + 1;
 }
@@ -190,7 +180,7 @@ static void add_change(struct scan *s, struct mr_change *c)
 	c->path = mr_str_dup(s->path);
 	s->path_bytes += s->path_len + (c->link_target ? strlen(c->link_target) : 0);
 	s->out->rows =
-		grow_array(s->out->rows, s->out->n_rows, &s->rows_cap, sizeof(*s->out->rows));
+		mr_str_grow(s->out->rows, s->out->n_rows, &s->rows_cap, sizeof(*s->out->rows));
 	s->out->rows[s->out->n_rows++] = *c;
 }
 

@@ -91,11 +91,7 @@ static int out_error(struct keep *k, const char *path, const char *why, int errn
 
 static void remember_dir(struct keep *k, const char *path, size_t len, const struct stat *st)
 {
-	if (k->n_dirs == k->dirs_cap) {
-		k->dirs_cap = k->dirs_cap ? k->dirs_cap * 2 : 16;
-		k->dirs = reallocarray(k->dirs, k->dirs_cap, sizeof(*k->dirs));
-		mr_assert(k->dirs);
-	}
+	k->dirs = mr_str_grow(k->dirs, k->n_dirs, &k->dirs_cap, sizeof(*k->dirs));
 	k->dirs[k->n_dirs++] = (struct made_dir){ .path = mr_str_ndup(path, len),
 						  .mode = st->st_mode & 0777,
 						  .mtime = st->st_mtim };

@@ -43,7 +43,7 @@ struct kept {
 struct mr_trail {
 	struct process *processes;
 	struct kept *events;
-	size_t n_processes, n_events, text_bytes;
+	size_t n_processes, processes_cap, n_events, events_cap, text_bytes;
 	uint64_t processes_left_out, events_left_out;
 	size_t heads[HEADS];
 };
@@ -89,13 +89,13 @@ static struct process *add_process(struct mr_trail *trail, uint32_t pid, uint64_
 		trail->processes_left_out++;
 		return NULL;
 	}
-	if (!trail->processes)
-		trail->processes = mr_str_alloc(MR_TRAIL_PROCESSES_MAX * sizeof(*p));
+	trail->processes = mr_str_grow(trail->processes, trail->n_processes, &trail->processes_cap,
+				       sizeof(*p));
 	p = &trail->processes[trail->n_processes];
-	p->pid = pid;
-	p->start_ns = start_ns;
-	p->exec = SIZE_MAX;
-	p->older = trail->heads[pid % HEADS];
+	*p = (struct process){ .pid = pid,
+			       .start_ns = start_ns,
+			       .exec = SIZE_MAX,
+			       .older = trail->heads[pid % HEADS] };
 	trail->heads[pid % HEADS] = trail->n_processes++;
 	return p;
 }
@@ -103,9 +103,10 @@ static struct process *add_process(struct mr_trail *trail, uint32_t pid, uint64_
 /* The row of a process that its event may be the first we hear of: the fork may be lost. */
 static struct process *meet(struct mr_trail *trail, uint32_t pid, uint64_t start_ns)
 {
-	struct process *p = find_process(trail, pid);
-
-	return p && p->start_ns == start_ns ? p : add_process(trail, pid, start_ns);
+	for (size_t i = trail->heads[pid % HEADS]; i != SIZE_MAX; i = trail->processes[i].older)
+		if (trail->processes[i].pid == pid && trail->processes[i].start_ns == start_ns)
+			return &trail->processes[i];
+	return add_process(trail, pid, start_ns);
 }
 
 static void take_fork(struct mr_trail *trail, const struct mr_event *e)
@@ -132,11 +133,10 @@ static struct kept *keep_event(struct mr_trail *trail, const struct mr_event *e,
 		trail->events_left_out++;
 		return NULL;
 	}
-	if (!trail->events)
-		trail->events = mr_str_alloc(MR_TRAIL_EVENTS_MAX * sizeof(*trail->events));
+	trail->events = mr_str_grow(trail->events, trail->n_events, &trail->events_cap,
+				    sizeof(*trail->events));
 	kept = &trail->events[trail->n_events++];
-	kept->event = *e;
-	kept->start_ns = p ? p->start_ns : 0;
+	*kept = (struct kept){ .event = *e, .start_ns = p ? p->start_ns : 0 };
 	trail->text_bytes += text;
 	return kept;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding of records, the ring's reading end over a file in memory, and the trail
+ * Decoding of records, the ring's reading end over a file in memory, the trail, and what
+ * becomes of facts that are not known
  */
 #include <errno.h>
 #include <linux/bpf.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -224,12 +226,14 @@ static void a_pid_that_is_used_again_is_another_process(void **state)
 	mr_trail_add(trail, &e);
 	e.fork.start_ns = 100; /* came later, began earlier */
 	mr_trail_add(trail, &e);
+	e.fork.start_ns = 250;
+	mr_trail_add(trail, &e);
 	e = (struct mr_event){ .type = MR_EVENT_exit, .pid = 5, .time_ns = 300 };
 	e.exit.start_ns = 100;
 	e.exit.wait_status = 3 << 8;
 	mr_trail_add(trail, &e);
 	list = mr_trail_processes(trail);
-	assert_int_equal(json_array_size(list), 2);
+	assert_int_equal(json_array_size(list), 3); /* the end is that of the first, not a fourth */
 	assert_int_equal(json_integer_value(
 				 json_object_get(json_array_get(list, 0), "start_boot_ns")),
 			 100);
@@ -263,6 +267,22 @@ static void what_there_is_no_room_for_is_counted(void **state)
 	mr_trail_free(trail);
 }
 
+static void few_events_take_little_memory(void **state)
+{
+	size_t before = mallinfo2().uordblks;
+	struct mr_trail *trail = mr_trail_new();
+	struct mr_event e = { .type = MR_EVENT_fork, .pid = 1 };
+
+	(void)state;
+	e.fork.child_pid = 2;
+	e.fork.start_ns = 1;
+	mr_trail_add(trail, &e);
+	e = (struct mr_event){ .type = MR_EVENT_connect, .pid = 2 };
+	mr_trail_add(trail, &e);
+	assert_true(mallinfo2().uordblks - before < 32768);
+	mr_trail_free(trail);
+}
+
 /* --- probes ------------------------------------------------------------------------------- */
 
 static void rows_of_probes_are_sound(void **state)
@@ -289,6 +309,7 @@ int main(void)
 		cmocka_unit_test(what_is_being_written_is_waited_for),
 		cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
 		cmocka_unit_test(what_there_is_no_room_for_is_counted),
+		cmocka_unit_test(few_events_take_little_memory),
 		cmocka_unit_test(rows_of_probes_are_sound),
 	};
 
