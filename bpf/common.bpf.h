@@ -75,6 +75,8 @@ typedef struct {
 } atomic_t;
 struct signal_struct {
 	atomic_t live;
+	int group_exit_code;
+	unsigned int flags;
 	unsigned long maxrss; /* pages */
 	struct mm_struct *oom_mm;
 };
@@ -164,20 +166,23 @@ static __noinline u64 ancestor_id(struct cgroup *cgrp, u32 depth)
 	return up ? BPF_CORE_READ(up, kn, id) : 0;
 }
 
-/* The group of a run was met: whatever is made below it is looked for at this depth. */
-static __always_inline void note_depth(struct cgroup *cgrp)
+/* If this is the group of a run, whatever is made below it is looked for at this depth.  Of a group
+ * below it nothing is noted: the payload may make as many as it likes.  false: there is no room. */
+static __always_inline bool note_depth(struct cgroup *cgrp)
 {
 	struct mr_wire_control *c = bpf_map_lookup_elem(&control, &(u32){ 0 });
 	u32 depth = (u32)BPF_CORE_READ(cgrp, level);
+	u64 id = BPF_CORE_READ(cgrp, kn, id);
 
-	if (!c || !depth)
-		return;
+	if (!c || !depth || !bpf_map_lookup_elem(&runs, &id))
+		return true;
 	for (int i = 0; i < MR_WIRE_DEPTHS; i++) {
 		u32 old = __sync_val_compare_and_swap(&c->depths[i], 0, depth);
 
 		if (!old || old == depth)
-			return;
+			return true;
 	}
+	return false;
 }
 
 /* A group at or above the task's that is observed. */
@@ -230,6 +235,8 @@ static __always_inline void add(u64 *counter, u64 n)
 }
 
 #define COUNT(s, name, n) add(&(s)->slot->counters[MR_COUNTER_##name], (n))
+/* This kernel does not keep it: not 0, but not known. */
+#define ABSENT(s, name) __sync_fetch_and_or(&(s)->slot->absent, 1ULL << MR_COUNTER_##name)
 
 static __always_inline void raise(u64 *counter, u64 n)
 {
@@ -242,8 +249,8 @@ static __always_inline void raise(u64 *counter, u64 n)
 	}
 }
 
-/* Its number in the namespace that the run's init made: the second from the outside is enough,
- * as the supervisor is in the first only where it is not in a container itself. */
+/* Its number in its own namespace.  Of whatever is in a run that is the one its init made: no level of
+ * the sandbox lets a payload make another. */
 static __always_inline u32 inner_pid(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -283,6 +290,7 @@ static __always_inline void emit(const struct served *s, enum mr_wire_ring ring,
 {
 	u32 index = s->index * MR_RING_COUNT_ + ring;
 	void *map = bpf_map_lookup_elem(&rings, &index);
+	u64 bytes = ring == MR_RING_VITAL ? MR_RING_VITAL_BYTES : MR_RING_EVENTS_BYTES;
 	u64 flags = BPF_RB_NO_WAKEUP;
 
 	add(&s->slot->emitted[type], 1);
@@ -290,7 +298,7 @@ static __always_inline void emit(const struct served *s, enum mr_wire_ring ring,
 		add(&s->slot->lost_ring[type], 1);
 		return;
 	}
-	if (bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) >= MR_RING_EVENTS_BYTES / 4)
+	if (bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) >= bytes / 4)
 		flags = BPF_RB_FORCE_WAKEUP;
 	if (bpf_ringbuf_output(map, record, size, flags))
 		add(&s->slot->lost_full[type], 1);

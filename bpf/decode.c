@@ -75,7 +75,6 @@ static int read_exit(const void *record, size_t size, struct mr_event *e)
 	e->exit.wait_status = w.exit_code;
 	e->exit.oom_victim = w.flags & MR_WIRE_EXIT_OOM;
 	e->exit.rss_max_bytes = w.rss_max_bytes;
-	e->exit.cpu_ns = w.cpu_ns;
 	return 0;
 }
 

@@ -9,8 +9,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Set by the loader. */
-const volatile u64 page_bytes = 4096;
+#define PAGE_BYTES 4096 /* of x86_64 */
+#define SIGNAL_GROUP_EXIT 4
 
 #define EXEC_ROOM (MR_WIRE_RECORD_MAX + MR_WIRE_ARGV_MAX) /* slack for the verifier's sums */
 
@@ -46,7 +46,8 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!serve(child, &s))
 		return 0;
-	note_depth(BPF_CORE_READ(child, cgroups, dfl_cgrp));
+	if (!note_depth(BPF_CORE_READ(child, cgroups, dfl_cgrp)))
+		add(&s.slot->failures, 1);
 	e.child_tid = (u32)BPF_CORE_READ(child, pid);
 	e.child_pid = (u32)BPF_CORE_READ(child, tgid);
 	if (e.child_tid != e.child_pid) {
@@ -62,6 +63,13 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	return served(&s);
 }
 
+static __always_inline bool ends_at(const char *text)
+{
+	char c = 0;
+
+	return !bpf_probe_read_kernel(&c, sizeof(c), text) && !c;
+}
+
 /* The path as it was given to exec, with its NUL. */
 static __always_inline u32 read_exe(struct mr_wire_exec *e, char *to, struct linux_binprm *bprm)
 {
@@ -69,7 +77,7 @@ static __always_inline u32 read_exe(struct mr_wire_exec *e, char *to, struct lin
 
 	if (n <= 0 || n > MR_WIRE_EXE_MAX)
 		return 0;
-	if (n == MR_WIRE_EXE_MAX)
+	if (n == MR_WIRE_EXE_MAX && !ends_at(BPF_CORE_READ(bprm, filename) + n - 1))
 		e->flags |= MR_WIRE_EXEC_EXE_CUT;
 	return (u32)n;
 }
@@ -146,36 +154,54 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 /* What the kernel counted for a thread: final, and the same whichever thread is the last. */
 static __always_inline void count_thread(struct task_struct *task, const struct served *s)
 {
-	COUNT(s, cpu_ns, BPF_CORE_READ(task, se.sum_exec_runtime));
 	COUNT(s, minor_faults, BPF_CORE_READ(task, min_flt));
 	COUNT(s, major_faults, BPF_CORE_READ(task, maj_flt));
 	COUNT(s, voluntary_switches, BPF_CORE_READ(task, nvcsw));
 	COUNT(s, involuntary_switches, BPF_CORE_READ(task, nivcsw));
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		COUNT(s, run_delay_ns, BPF_CORE_READ(task, sched_info.run_delay));
+	else
+		ABSENT(s, run_delay_ns);
 	if (bpf_core_field_exists(task->ioac.rchar)) {
 		COUNT(s, read_bytes, BPF_CORE_READ(task, ioac.rchar));
 		COUNT(s, written_bytes, BPF_CORE_READ(task, ioac.wchar));
 		COUNT(s, read_calls, BPF_CORE_READ(task, ioac.syscr));
 		COUNT(s, write_calls, BPF_CORE_READ(task, ioac.syscw));
+	} else {
+		ABSENT(s, read_bytes);
+		ABSENT(s, written_bytes);
+		ABSENT(s, read_calls);
+		ABSENT(s, write_calls);
 	}
 	if (bpf_core_field_exists(task->ioac.read_bytes)) {
 		COUNT(s, storage_read_bytes, BPF_CORE_READ(task, ioac.read_bytes));
 		COUNT(s, storage_written_bytes, BPF_CORE_READ(task, ioac.write_bytes));
+	} else {
+		ABSENT(s, storage_read_bytes);
+		ABSENT(s, storage_written_bytes);
 	}
+}
+
+/* As wait() tells it.  Where the threads ended one by one, that is the last one's since 5.17, the
+ * first one's before. */
+static __always_inline u32 wait_status(struct task_struct *leader, struct signal_struct *sig)
+{
+	return (u32)(BPF_CORE_READ(sig, flags) & SIGNAL_GROUP_EXIT
+			     ? BPF_CORE_READ(sig, group_exit_code)
+			     : BPF_CORE_READ(leader, exit_code));
 }
 
 static __always_inline void end_process(struct task_struct *task, const struct served *s)
 {
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	struct signal_struct *sig = BPF_CORE_READ(task, signal);
 	struct mr_wire_exit e = {};
 	u32 inner;
 
 	fill(&e.h, MR_WIRE_EXIT, sizeof(e), s, task);
-	e.start_ns = BPF_CORE_READ(task, start_boottime);
-	e.exit_code = (u32)BPF_CORE_READ(task, exit_code);
-	e.rss_max_bytes = BPF_CORE_READ(sig, maxrss) * page_bytes;
-	e.cpu_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	e.start_ns = BPF_CORE_READ(leader, start_boottime);
+	e.exit_code = wait_status(leader, sig);
+	e.rss_max_bytes = BPF_CORE_READ(sig, maxrss) * PAGE_BYTES;
 	BPF_CORE_READ_STR_INTO(&e.comm, task, comm);
 	COUNT(s, exits, 1);
 	if (e.exit_code & 0x7f)

@@ -3,7 +3,7 @@
  * How long at a time does it run, and how long does it wait for a CPU?
  *
  * One hook: what a CPU is doing for whom is noted when a thread comes on, and settled
- * when it goes off.  The wait is what the kernel's own scheduler measured for that very
+ * when it goes off: also what it does after its exit, when its memory is given back.  The wait is what the kernel's own scheduler measured for that very
  * thread, so it is never charged to whoever woke it.
  */
 #include "bpf/common.bpf.h"
@@ -12,6 +12,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct turn {
 	u64 since_ns;
+	u64 ran_ns; /* on a CPU before this turn */
 	u64 delay_ns; /* its waits before this one */
 	u64 generation; /* 0: nobody we observe */
 	u32 tid;
@@ -46,8 +47,13 @@ static __always_inline void settle(struct turn *t, struct task_struct *prev, u64
 	if (!slot || slot->generation != t->generation || (u32)BPF_CORE_READ(prev, pid) != t->tid)
 		return;
 	add(&slot->histogram[MR_HIST_RUN][bucket_of(now - t->since_ns)], 1);
-	if (!bpf_core_field_exists(prev->sched_info.run_delay))
+	/* The scheduler has settled its own account by now, as it has not when a thread exits. */
+	add(&slot->counters[MR_COUNTER_cpu_ns],
+	    BPF_CORE_READ(prev, se.sum_exec_runtime) - t->ran_ns);
+	if (!bpf_core_field_exists(prev->sched_info.run_delay)) {
+		__sync_fetch_and_or(&slot->absent, 1ULL << MR_ABSENT_WAITS);
 		return;
+	}
 	delay = BPF_CORE_READ(prev, sched_info.run_delay) - t->delay_ns;
 	add(&slot->histogram[MR_HIST_WAIT][bucket_of(delay)], 1);
 }
@@ -71,6 +77,7 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	t->slot = s.index;
 	t->tid = (u32)BPF_CORE_READ(next, pid);
 	t->since_ns = now;
+	t->ran_ns = BPF_CORE_READ(next, se.sum_exec_runtime);
 	if (bpf_core_field_exists(next->sched_info.run_delay))
 		t->delay_ns = BPF_CORE_READ(next, sched_info.run_delay);
 	return served(&s);

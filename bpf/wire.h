@@ -79,9 +79,12 @@ struct mr_wire_slot {
 	__u64 lost_ring[MR_WIRE_TYPE_COUNT_]; /* of these: there was no ring */
 	__u64 failures; /* reads that the kernel refused to our programs */
 	__u64 programs_ns; /* what our programs themselves took */
+	__u64 absent; /* a bit for each counter that this kernel does not keep */
 	__u64 histogram[MR_HIST_COUNT_][MR_WIRE_BUCKETS];
 };
-_Static_assert(sizeof(struct mr_wire_slot) == 8 * (3 + MR_COUNTER_COUNT_ + 3 * MR_WIRE_TYPE_COUNT_ +
+_Static_assert(MR_COUNTER_COUNT_ <= 63, "bits of absent");
+#define MR_ABSENT_WAITS MR_COUNTER_COUNT_ /* bit for the histogram of waits */
+_Static_assert(sizeof(struct mr_wire_slot) == 8 * (4 + MR_COUNTER_COUNT_ + 3 * MR_WIRE_TYPE_COUNT_ +
 						   MR_HIST_COUNT_ * MR_WIRE_BUCKETS),
 	       "layout");
 
@@ -155,10 +158,9 @@ struct mr_wire_exit {
 	__u32 exit_code; /* as wait() tells it */
 	__u32 flags;
 	__u64 rss_max_bytes;
-	__u64 cpu_ns; /* of its last thread */
 	char comm[16];
 };
-_Static_assert(sizeof(struct mr_wire_exit) == 80, "layout");
+_Static_assert(sizeof(struct mr_wire_exit) == 72, "layout");
 
 #define MR_WIRE_FRAMES 32
 /* Followed by n_frames addresses of 8 bytes, innermost first. */

@@ -56,7 +56,6 @@ struct mr_event {
 			uint32_t wait_status; /* as wait() tells it */
 			bool oom_victim; /* chosen by the kernel for want of memory */
 			uint64_t rss_max_bytes;
-			uint64_t cpu_ns; /* of its last thread */
 		} exit;
 		struct {
 			int signal, code; /* code: si_code */

@@ -14,9 +14,9 @@
 #include "runtime/supervise/trail.h"
 
 static const struct counter_row {
-	const char *name, *probe;
+	const char *name, *probes; /* probes: names with a space between them */
 } counter_rows[MR_COUNTER_COUNT_] = {
-#define COUNTER(name, probe, help) { #name, #probe },
+#define COUNTER(name, probes, help) { #name, #probes },
 #include "bpf/counters.def"
 #undef COUNTER
 };
@@ -91,7 +91,7 @@ static json_t *list_probes(struct mr_telemetry *t)
 	const struct mr_probe_row *rows = mr_probe_rows(&n);
 	json_t *list = json_array();
 
-	t->all_known = true;
+	t->all_known = !t->counts.absent;
 	for (size_t i = 0; i < n; i++) {
 		if ((int)rows[i].level > (int)t->requested ||
 		    (i > 0 && strcmp(rows[i].name, rows[i - 1].name) == 0))
@@ -103,10 +103,29 @@ static json_t *list_probes(struct mr_telemetry *t)
 	return list;
 }
 
+static bool is_absent(const struct mr_telemetry *t, int bit)
+{
+	return t->counts.absent >> bit & 1;
+}
+
+static bool knows_all(const struct mr_probe_run *run, const char *names)
+{
+	char name[64];
+	size_t n;
+
+	for (; *names; names += n + (names[n] == ' ')) {
+		n = strcspn(names, " ");
+		snprintf(name, sizeof(name), "%.*s", (int)n, names);
+		if (!mr_probe_run_knows(run, name))
+			return false;
+	}
+	return true;
+}
+
 void mr_telemetry_note_facts(struct mr_telemetry *t)
 {
 	for (int i = 0; i < MR_COUNTER_COUNT_; i++)
-		t->known[i] = mr_probe_run_knows(&t->probe, counter_rows[i].probe);
+		t->known[i] = knows_all(&t->probe, counter_rows[i].probes);
 	t->knows_sched = mr_probe_run_knows(&t->probe, "sched");
 	t->probes = list_probes(t);
 	if (mr_probe_run_knows(&t->probe, "syscalls"))
@@ -117,7 +136,8 @@ void mr_telemetry_note_facts(struct mr_telemetry *t)
 
 static json_t *counter_json(const struct mr_telemetry *t, enum mr_wire_counter i, uint64_t unit)
 {
-	return t->known[i] ? integer(t->counts.counters[i] / unit) : json_null();
+	return t->known[i] && !is_absent(t, (int)i) ? integer(t->counts.counters[i] / unit)
+						    : json_null();
 }
 
 static json_t *counters_json(const struct mr_telemetry *t)
@@ -155,6 +175,8 @@ static json_t *histograms_json(const struct mr_telemetry *t)
 {
 	if (!t->knows_sched)
 		return json_null();
+	if (is_absent(t, MR_ABSENT_WAITS))
+		return json_pack("[o]", histogram_json(t, MR_HIST_RUN, "cpu_run"));
 	return json_pack("[o, o]", histogram_json(t, MR_HIST_RUN, "cpu_run"),
 			 histogram_json(t, MR_HIST_WAIT, "cpu_wait"));
 }

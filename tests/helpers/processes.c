@@ -6,6 +6,8 @@
  *   processes forks N                N processes that end at once
  *   processes threads N              N threads that end at once
  *   processes leader-first           the first thread ends, another lives on for a while
+ *   processes one-by-one             the first thread ends with 5, then the other with 9
+ *   processes crashes N              N processes that crash 40 calls deep
  *   processes thread-exec PROGRAM    exec by a thread that is not the first
  *   processes memfd PROGRAM          exec of a copy in memory that has no name
  *   processes args N BYTES PROGRAM   exec with N arguments of BYTES bytes
@@ -22,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +100,52 @@ static int leader_first(char **argv)
 	if (pthread_create(&t, NULL, live_on, NULL))
 		return die("thread");
 	pthread_exit(NULL);
+}
+
+static void *end_later(void *arg)
+{
+	struct timespec ts = { .tv_nsec = 200000000 };
+
+	(void)arg;
+	nanosleep(&ts, NULL);
+	syscall(SYS_exit, 9);
+	return NULL;
+}
+
+static int one_by_one(char **argv)
+{
+	pthread_t t;
+
+	(void)argv;
+	if (pthread_create(&t, NULL, end_later, NULL))
+		return die("thread");
+	syscall(SYS_exit, 5);
+	return 1;
+}
+
+static int segv(char **argv);
+
+/* The frame pointers are what the stack is read by. */
+__attribute__((noinline, optimize("no-omit-frame-pointer", "no-optimize-sibling-calls"))) static int
+crash_below(int calls)
+{
+	volatile int r = calls ? crash_below(calls - 1) : segv(NULL);
+
+	return r;
+}
+
+static int crashes(char **argv)
+{
+	for (long i = (long)number_of(argv[0]); i > 0; i--) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0)
+			_exit(crash_below(40));
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
+			return die("fork");
+	}
+	return 0;
 }
 
 static void *exec_it(void *arg)
@@ -197,6 +246,8 @@ static const struct {
 	{ "forks", 1, forks },
 	{ "threads", 1, threads },
 	{ "leader-first", 0, leader_first },
+	{ "one-by-one", 0, one_by_one },
+	{ "crashes", 1, crashes },
 	{ "thread-exec", 1, thread_exec },
 	{ "memfd", 1, memfd },
 	{ "args", 3, args },

@@ -24,6 +24,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/event.h"
 #include "runtime/base/json.h"
+#include "runtime/supervise/telemetry.h"
 #include "runtime/supervise/trail.h"
 
 /* --- decode ---------------------------------------------------------------------------- */
@@ -283,6 +284,32 @@ static void few_events_take_little_memory(void **state)
 	mr_trail_free(trail);
 }
 
+/* --- facts -------------------------------------------------------------------------------- */
+
+static void what_the_kernel_does_not_keep_is_null(void **state)
+{
+	struct mr_telemetry t = { .has_counts = true, .knows_sched = true, .all_known = true };
+	json_t *doc, *counters;
+
+	(void)state;
+	t.trail = mr_trail_new();
+	t.probes = json_array();
+	for (int i = 0; i < MR_COUNTER_COUNT_; i++)
+		t.known[i] = i != MR_COUNTER_sockets;
+	t.counts.counters[MR_COUNTER_run_delay_ns] = 7;
+	t.counts.absent = 1ULL << MR_COUNTER_read_bytes | 1ULL << MR_ABSENT_WAITS;
+	doc = mr_telemetry_to_json(&t);
+	counters = json_object_get(doc, "counters");
+	assert_true(json_is_null(json_object_get(counters, "read_bytes")));
+	assert_true(json_is_null(json_object_get(counters, "sockets")));
+	assert_int_equal(json_integer_value(json_object_get(counters, "run_delay_ns")), 7);
+	assert_true(json_is_integer(json_object_get(counters, "written_bytes")));
+	assert_true(json_is_null(json_object_get(json_object_get(doc, "usage"), "vfs_read_bytes")));
+	assert_int_equal(json_array_size(json_object_get(doc, "histograms")), 1);
+	json_decref(doc);
+	mr_telemetry_deinit(&t);
+}
+
 /* --- probes ------------------------------------------------------------------------------- */
 
 static void rows_of_probes_are_sound(void **state)
@@ -310,6 +337,7 @@ int main(void)
 		cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
 		cmocka_unit_test(what_there_is_no_room_for_is_counted),
 		cmocka_unit_test(few_events_take_little_memory),
+		cmocka_unit_test(what_the_kernel_does_not_keep_is_null),
 		cmocka_unit_test(rows_of_probes_are_sound),
 	};
 

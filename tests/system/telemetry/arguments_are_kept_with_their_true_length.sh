@@ -33,5 +33,18 @@ assert_status 0
 assert_eq "$(json 'execs[1] | [.argc, .argv_bytes, .argv_truncated] | tostring')" "[5001,50010,true]"
 assert_books
 
+# The same of the program's own path: 255 bytes are whole, 256 are not.
+mkdir "$tmp/long"
+for bytes in 255:false 256:true; do
+	IFS=: read -r length cut <<<"$bytes"
+	path=/long/$(printf 'd%.0s' $(seq 100))
+	mkdir -p "$tmp$path"
+	path=$path/$(printf 'f%.0s' $(seq $((length - ${#path} - 1))))
+	cp /bin/true "$tmp$path"
+	run -q --ro "$tmp/long:/long" -- "$path"
+	assert_status 0
+	assert_eq "$(json 'execs[0] | [(.exe | length), .exe_truncated] | tostring')" "[255,$cut]"
+done
+
 run -q -- printf '%s' $'\xff'
 assert_eq "$(json 'execs[0].argv[2]')" '\xff' "an argument that is no text"

@@ -15,6 +15,14 @@ assert_eq "$(json 'crashes[0] | [.name, .si_code, .address, .comm] | tostring')"
 assert_ge "$(json 'crashes[0].frames | length')" 1 frames
 assert_books
 
+# Many with deep stacks: whoever reads is woken before there is no room.
+run_inside -- crashes 300
+assert_status 0
+assert_eq "$(json '[.telemetry.counters.crashes, (crashes | length), .telemetry.complete] | tostring')" \
+	"[300,300,true]"
+assert_eq "$(json '[crashes[].frames | length] | min')" 32 frames
+assert_books
+
 # A signal that is sent is no address, and one that is handled no crash.
 run -q -- sh -c 'kill -SEGV $$'
 assert_eq "$(json 'crashes[0] | [.si_code, .address] | tostring')" '[0,"0x0"]'

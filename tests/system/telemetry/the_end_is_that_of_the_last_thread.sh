@@ -11,6 +11,11 @@ run_inside -- leader-first
 assert_status 7
 assert_processes 2 1
 assert_eq "$(json .telemetry.counters.threads)" 1 threads
+rows() { json '.telemetry.processes | map([.inner_pid, .exit_code]) | tostring'; }
+assert_eq "$(rows)" "[[1,null],[2,7]]" "the process is one row, whichever thread was the last"
+# Thread by thread: which of them is heard depends on the kernel, and wait() tells.
+run_inside -- one-by-one
+assert_eq "$(rows)" "[[1,null],[2,$(json .exit.status)]]" "its end"
 run_inside -- threads 300
 assert_status 0
 assert_processes 2 1

@@ -16,6 +16,15 @@ assert_ge "$(($(counter cpu_ns) / 1000))" $((used * 90 / 100)) "CPU time seen"
 assert_le "$(($(counter cpu_ns) / 1000))" $((used * 110 / 100)) "CPU time seen"
 assert_eq "$(json '[.telemetry.histograms[0].buckets[].count] | add >= 1')" true "turns on a CPU"
 
+# Programs so short that no tick of the clock meets them, and what the kernel does at their end.
+run_inside -- execs "$((MENACE_SLOWDOWN > 1 ? 50 : 300))" /bin/true
+used=$(json .usage.cpu.usage_us)
+assert_ge "$(($(counter cpu_ns) / 1000))" $((used * 90 / 100)) "CPU time of short programs"
+assert_le "$(($(counter cpu_ns) / 1000))" $((used * 110 / 100)) "CPU time of short programs"
+run_inside --telemetry basic -- spin 1
+assert_eq "$(counter cpu_ns)" null "CPU time where no turn is seen"
+assert_eq "$(json .telemetry.usage.cpu_us)" null "CPU time where no turn is seen"
+
 run_inside -- write 64 /work/file
 assert_status 0
 without=$(json .telemetry.counters.written_bytes)
