@@ -76,8 +76,8 @@ static int remove_tree(int dir_fd, const char *name, int depth, struct mr_error 
 	return 0;
 }
 
-/* What a killed loader left. */
-static int remove_half_made(const char *path, struct mr_error *err)
+/* What a killed loader left; others may keep theirs in the same root. */
+static int remove_half_made(const char *path, const char *prefix, struct mr_error *err)
 {
 	mr_auto_closedir DIR *dir = opendir(path);
 	struct dirent *entry;
@@ -87,7 +87,7 @@ static int remove_half_made(const char *path, struct mr_error *err)
 	while ((entry = readdir(dir))) {
 		int r;
 
-		if (strncmp(entry->d_name, MR_PINS_NEW, strlen(MR_PINS_NEW)) != 0)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
 		r = remove_tree(dirfd(dir), entry->d_name, 2, err);
 		if (r < 0)
@@ -485,7 +485,7 @@ static int mark_ready(const struct set *set, enum mr_probe_level level, struct m
 
 static int load_missing(struct set *set, enum mr_probe_level level, struct mr_error *err)
 {
-	int r = remove_half_made(set->path, err);
+	int r = remove_half_made(set->path, MR_PINS_NEW, err);
 
 	for (size_t i = 0; r == 0 && i < mr_n_bpf_objects; i++) {
 		const struct mr_bpf_object *o = &mr_bpf_objects[i];
@@ -523,7 +523,7 @@ int mr_loader_load(enum mr_probe_level level, struct mr_error *err)
 	if (r == 0)
 		r = lock_root(set.root, &lock, err);
 	if (r == 0)
-		r = remove_half_made(set.root, err);
+		r = remove_half_made(set.root, MR_PINS_NEW MR_PINS_PREFIX, err);
 	if (r == 0)
 		r = open_set(&set, err);
 	if (r == 0)
@@ -610,7 +610,7 @@ int mr_loader_purge(int *ret_in_use, struct mr_error *err)
 	if (r == 0)
 		r = lock_root(root, &lock, err);
 	if (r == 0)
-		r = remove_half_made(root, err);
+		r = remove_half_made(root, MR_PINS_NEW MR_PINS_PREFIX, err);
 	dir = r == 0 ? opendir(root) : NULL;
 	if (r == 0 && !dir)
 		r = mr_err(err, MR_E_SYS, errno, "list %s: %m", root);

@@ -59,6 +59,15 @@ static bool is_bpffs(const char *path)
 	return statfs(path, &fs) == 0 && (unsigned long)fs.f_type == BPF_FS_MAGIC;
 }
 
+/* Where others can make folders (a bpf file system is open to all unless it was mounted otherwise)
+ * they could put a set of their own before ours. */
+static bool is_root_alone(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_uid == 0 && !(st.st_mode & 022);
+}
+
 int mr_pins_root(char ret[MR_PINS_PATH_MAX], struct mr_error *err)
 {
 	static const char *const usual[] = { "/run/menace/bpf", "/sys/fs/bpf" };
@@ -76,7 +85,7 @@ int mr_pins_root(char ret[MR_PINS_PATH_MAX], struct mr_error *err)
 	}
 	for (size_t i = 0; i < N_ELEMENTS(usual); i++) {
 		snprintf(ret, MR_PINS_PATH_MAX, "%s", usual[i]);
-		if (is_bpffs(usual[i]))
+		if (is_bpffs(usual[i]) && is_root_alone(usual[i]))
 			return 0;
 	}
 	snprintf(ret, MR_PINS_PATH_MAX, "%s", usual[0]);

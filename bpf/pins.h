@@ -3,7 +3,7 @@
  * Pins: where programs and maps live between runs
  *
  *   ROOT/                       a bpf file system: MENACE_BPF_DIR (tests), /run/menace/bpf or
- *                               /sys/fs/bpf, the first that is one
+ *                               /sys/fs/bpf, the first that is one and that root alone can write
  *   ROOT/menace-lock/           locked (flock) while anything below is made or removed
  *   ROOT/menace-BUILD-BOOT/     a set: what this build made since this boot
  *     runs slots owners control rings calls matrix       maps

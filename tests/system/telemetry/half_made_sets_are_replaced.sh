@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Whatever a killed loader left, the next start makes a whole set
+# Whatever a killed loader left, the next start makes a whole set; what is not ours stays
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
@@ -16,12 +16,12 @@ assert_observed()
 	assert_status 0
 	assert_eq "$(json .telemetry.level)" default "level ($1)"
 	assert_processes 2 1
-	assert_eq "$(find "$MENACE_BPF_DIR" -name 'new-*')" "" "half-made sets ($1)"
+	assert_eq "$(find "$MENACE_BPF_DIR" -name 'new-*')" "$MENACE_BPF_DIR/new-foreign" "half-made sets ($1)"
 }
 
 # Between the maps and the programs.
 "$loader" purge >/dev/null || fail "purge"
-mkdir -p "$MENACE_BPF_DIR/new-${set##*/}/s0" "$MENACE_BPF_DIR/new-other"
+mkdir -p "$MENACE_BPF_DIR/new-${set##*/}/s0" "$MENACE_BPF_DIR/new-menace-other" "$MENACE_BPF_DIR/new-foreign"
 assert_observed "maps only"
 
 # While a level was being loaded.
