@@ -116,7 +116,6 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, MR_WIRE_SLOTS);
 	__type(key, u32);
 	__type(value, struct mr_wire_slot);

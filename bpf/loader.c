@@ -184,9 +184,8 @@ static const struct map_row {
 	{ "runs", offsetof(struct set, runs), BPF_MAP_TYPE_HASH, 8, sizeof(struct mr_wire_run),
 	  MR_WIRE_SLOTS * 2, 0 },
 	{ "slots", offsetof(struct set, slots), BPF_MAP_TYPE_ARRAY, 4, sizeof(struct mr_wire_slot),
-	  MR_WIRE_SLOTS, BPF_F_MMAPABLE },
-	{ "owners", offsetof(struct set, owners), BPF_MAP_TYPE_ARRAY, 4, 8, MR_WIRE_SLOTS,
-	  BPF_F_MMAPABLE },
+	  MR_WIRE_SLOTS, 0 },
+	{ "owners", offsetof(struct set, owners), BPF_MAP_TYPE_ARRAY, 4, 8, MR_WIRE_SLOTS, 0 },
 	{ "control", offsetof(struct set, control), BPF_MAP_TYPE_ARRAY, 4,
 	  sizeof(struct mr_wire_control), 1, BPF_F_MMAPABLE },
 	{ "rings", offsetof(struct set, rings), BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4,
@@ -194,7 +193,7 @@ static const struct map_row {
 	{ "calls", offsetof(struct set, calls), BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, MR_WIRE_SLOTS,
 	  0 },
 	{ "matrix", offsetof(struct set, matrix), BPF_MAP_TYPE_ARRAY, 4,
-	  sizeof(struct mr_wire_probe), MR_WIRE_PROBES_MAX, BPF_F_MMAPABLE },
+	  sizeof(struct mr_wire_probe) * MR_WIRE_PROBES_MAX, 1, BPF_F_MMAPABLE },
 };
 
 static int *map_fd(struct set *set, const struct map_row *row)
@@ -516,8 +515,7 @@ int mr_loader_load(enum mr_probe_level level, struct mr_error *err)
 	libbpf_set_print(note_warning);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	r = find_root(set.root, err);
-	if (r == 0)
-		r = mr_pins_set_name(set.name, err);
+	mr_pins_set_name(set.name);
 	if (r == 0)
 		r = mr_pins_join(set.path, set.root, set.name, err);
 	if (r == 0)
@@ -545,9 +543,8 @@ int mr_loader_entries(void (*take)(void *owner, uint64_t cgroup_id), void *owner
 
 	if (r != 0)
 		return r < 0 ? r : 0;
-	r = mr_pins_set_name(name, err);
-	if (r == 0)
-		r = mr_pins_join(set, root, name, err);
+	mr_pins_set_name(name);
+	r = mr_pins_join(set, root, name, err);
 	if (r == 0)
 		r = mr_pins_join(path, set, "runs", err);
 	fd = r == 0 ? bpf_obj_get(path) : -1;

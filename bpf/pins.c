@@ -22,7 +22,6 @@
 #include "bpf/wire.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/io.h"
 
 static const struct mr_probe_row rows[] = {
 #define PROBE(name, object, program, kind, target, level, needs, help) \
@@ -92,21 +91,9 @@ int mr_pins_root(char ret[MR_PINS_PATH_MAX], struct mr_error *err)
 	return 1;
 }
 
-int mr_pins_set_name(char ret[MR_PINS_PATH_MAX], struct mr_error *err)
+void mr_pins_set_name(char ret[MR_PINS_PATH_MAX])
 {
-	char boot[64];
-	ssize_t n =
-		mr_read_file_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
-	char *to;
-
-	if (n < 36)
-		return mr_err(err, MR_E_SYS, n < 0 ? (int)-n : EIO, "read the boot id: %m");
-	to = ret + snprintf(ret, MR_PINS_PATH_MAX, MR_PINS_PREFIX "%s-", MR_BPF_BUILD_ID);
-	for (const char *p = boot; p < boot + 36; p++)
-		if (*p != '-')
-			*to++ = *p;
-	*to = '\0';
-	return 0;
+	snprintf(ret, MR_PINS_PATH_MAX, MR_PINS_PREFIX "%s-%d", MR_BPF_BUILD_ID, MR_WIRE_VERSION);
 }
 
 int mr_pins_join(char ret[MR_PINS_PATH_MAX], const char *dir, const char *name,

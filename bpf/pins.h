@@ -5,7 +5,7 @@
  *   ROOT/                       a bpf file system: MENACE_BPF_DIR (tests), /run/menace/bpf or
  *                               /sys/fs/bpf, the first that is one and that root alone can write
  *   ROOT/menace-lock/           locked (flock) while anything below is made or removed
- *   ROOT/menace-BUILD-BOOT/     a set: what this build made since this boot
+ *   ROOT/menace-BUILD-VERSION/  a set: what this build made; a bpf file system ends with its boot
  *     runs slots owners control rings calls matrix       maps
  *     s0 ... s127/              one folder a slot, locked by the run that has it; its rings and outcomes in it
  *     OBJECT/                   programs of OBJECT.bpf.c, or their links
@@ -52,8 +52,8 @@ const struct mr_probe_row *mr_probe_rows(size_t *ret_n);
 
 /* The root; 1 when there is none yet (then `ret` is where one is to be mounted). */
 int mr_pins_root(char ret[MR_PINS_PATH_MAX], struct mr_error *err);
-/* Name of this build's set since this boot. */
-int mr_pins_set_name(char ret[MR_PINS_PATH_MAX], struct mr_error *err);
+/* Name of this build's set. */
+void mr_pins_set_name(char ret[MR_PINS_PATH_MAX]);
 /* DIR/NAME, or -ENAMETOOLONG. */
 int mr_pins_join(char ret[MR_PINS_PATH_MAX], const char *dir, const char *name,
 		 struct mr_error *err);

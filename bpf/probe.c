@@ -36,13 +36,11 @@ struct mr_probes {
 	enum mr_probe_level level;
 	char path[MR_PINS_PATH_MAX];
 	int runs_fd, slots_fd;
-	uint64_t *owners;
-	const struct mr_wire_probe *matrix;
+	int owners_fd;
+	struct mr_wire_probe matrix[MR_WIRE_PROBES_MAX]; /* what is of this level is final */
 	struct mr_probe_view *views[MR_WIRE_SLOTS]; /* NULL: not used yet */
 };
 
-#define OWNERS_BYTES (MR_WIRE_SLOTS * sizeof(uint64_t))
-#define MATRIX_BYTES (MR_WIRE_PROBES_MAX * sizeof(struct mr_wire_probe))
 #define CALLS_BYTES (MR_WIRE_OUTCOMES * sizeof(uint64_t))
 #define OPEN_TRIES 3
 
@@ -57,6 +55,7 @@ struct mr_probes *mr_probes_free(struct mr_probes *probes)
 	}
 	mr_close(probes->runs_fd);
 	mr_close(probes->slots_fd);
+	mr_close(probes->owners_fd);
 	free(probes);
 	return NULL;
 }
@@ -72,33 +71,25 @@ static int get_pinned(const struct mr_probes *probes, const char *name, struct m
 	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "open %s: %m", path) : fd;
 }
 
-static int map_pinned(const struct mr_probes *probes, const char *name, int prot, size_t size,
-		      void **ret, struct mr_error *err)
+static int read_matrix(struct mr_probes *probes, struct mr_error *err)
 {
-	mr_auto_close int fd = get_pinned(probes, name, err);
-	void *at;
+	mr_auto_close int fd = get_pinned(probes, "matrix", err);
 
-	if (fd < 0)
-		return fd;
-	at = mr_bpf_mmap(fd, size, prot, 0);
-	if (at == MAP_FAILED)
-		return mr_err(err, MR_E_SYS, errno, "map %s of %s: %m", name, probes->path);
-	*ret = at;
-	return 0;
+	if (fd >= 0 && mr_bpf_map_lookup(fd, &(uint32_t){ 0 }, probes->matrix) < 0)
+		return mr_err(err, MR_E_SYS, errno, "read matrix of %s: %m", probes->path);
+	return fd < 0 ? fd : 0;
 }
 
 /* 1: the set, or this level of it, is not there. */
 static int open_set(struct mr_probes *probes, struct mr_error *err)
 {
 	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], ready[MR_PINS_PATH_MAX];
-	void *owners = NULL, *matrix = NULL;
 	int r = mr_pins_root(root, err);
 
 	if (r != 0)
 		return r;
-	r = mr_pins_set_name(name, err);
-	if (r == 0)
-		r = mr_pins_join(probes->path, root, name, err);
+	mr_pins_set_name(name);
+	r = mr_pins_join(probes->path, root, name, err);
 	snprintf(name, sizeof(name), "ready-%s", mr_probe_level_name(probes->level));
 	if (r == 0)
 		r = mr_pins_join(ready, probes->path, name, err);
@@ -109,12 +100,9 @@ static int open_set(struct mr_probes *probes, struct mr_error *err)
 	if (r >= 0)
 		r = probes->slots_fd = get_pinned(probes, "slots", err);
 	if (r >= 0)
-		r = map_pinned(probes, "owners", PROT_READ | PROT_WRITE, OWNERS_BYTES, &owners,
-			       err);
+		r = probes->owners_fd = get_pinned(probes, "owners", err);
 	if (r >= 0)
-		r = map_pinned(probes, "matrix", PROT_READ, MATRIX_BYTES, &matrix, err);
-	probes->owners = owners;
-	probes->matrix = matrix;
+		r = read_matrix(probes, err);
 	return r == -ENOENT ? 1 : r; /* purged while we looked */
 }
 
@@ -152,7 +140,7 @@ int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_
 	int r;
 
 	probes->level = level;
-	probes->runs_fd = probes->slots_fd = -1;
+	probes->runs_fd = probes->slots_fd = probes->owners_fd = -1;
 	r = open_or_load(probes, err);
 	if (r >= 0)
 		r = check_base(probes, err);
@@ -187,27 +175,51 @@ static int lock_slot(const struct mr_probes *probes, unsigned int i, int *ret_fd
 	return r < 0 ? r : mr_pins_lock(path, false, ret_fd, err);
 }
 
-/* Out of `runs` first: whoever finds the slot marked later has nothing to do twice. */
-static void disown_slot(struct mr_probes *probes, unsigned int i)
+static void set_owner(const struct mr_probes *probes, uint32_t slot, uint64_t cgroup_id)
 {
-	uint64_t id = probes->owners[i];
+	if (mr_bpf_map_update(probes->owners_fd, &slot, &cgroup_id) < 0)
+		mr_log_warn("telemetry: note the owner of slot %u: %m", slot);
+}
 
-	if (id && mr_bpf_map_delete(probes->runs_fd, &id) < 0 && errno != ENOENT)
+static void forget_group(const struct mr_probes *probes, uint64_t id)
+{
+	if (mr_bpf_map_delete(probes->runs_fd, &id) < 0 && errno != ENOENT)
 		mr_log_warn("telemetry: forget control group %ju: %m", (uintmax_t)id);
-	__atomic_store_n(&probes->owners[i], 0, __ATOMIC_RELEASE);
+}
+
+/* Out of `runs` first: whoever finds the slot marked later has nothing to do twice. */
+static void disown_slot(const struct mr_probes *probes, uint32_t slot)
+{
+	uint64_t id = 0;
+
+	if (mr_bpf_map_lookup(probes->owners_fd, &slot, &id) < 0)
+		mr_log_warn("telemetry: read the owner of slot %u: %m", slot);
+	if (!id)
+		return;
+	forget_group(probes, id);
+	set_owner(probes, slot, 0);
 }
 
 unsigned int mr_probes_sweep(struct mr_probes *probes)
 {
+	uint64_t id, next;
 	unsigned int n = 0;
+	bool more = mr_bpf_map_next(probes->runs_fd, NULL, &next) == 0;
 
-	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++) {
+	/* As many steps as it can hold: others put in and take out meanwhile. */
+	for (unsigned int i = 0; more && i < MR_WIRE_SLOTS * 2; i++) {
+		struct mr_wire_run run;
 		mr_auto_close int fd = -1;
 
-		if (!probes->owners[i] || lock_slot(probes, i, &fd, NULL) != 0)
+		id = next;
+		more = mr_bpf_map_next(probes->runs_fd, &id, &next) == 0;
+		if (mr_bpf_map_lookup(probes->runs_fd, &id, &run) < 0 ||
+		    lock_slot(probes, run.slot, &fd, NULL) != 0)
 			continue;
-		n += probes->owners[i] != 0;
-		disown_slot(probes, i);
+		/* Nobody has the slot, so nobody has the group. */
+		forget_group(probes, id);
+		disown_slot(probes, run.slot);
+		n++;
 	}
 	return n;
 }
@@ -280,21 +292,6 @@ static int open_ring(const struct mr_probes *probes, unsigned int slot, enum mr_
 	return fd < 0 ? fd : mr_ring_open(ret, fd, ring_rows[ring].bytes, err);
 }
 
-/* Only the pages that the slot is in: each page mapped costs time. */
-static int map_counts(const struct mr_probes *probes, unsigned int slot, struct mr_wire_slot **ret,
-		      struct mr_error *err)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t at = slot * sizeof(struct mr_wire_slot), base = at & ~(page - 1);
-	char *mapped = mr_bpf_mmap(probes->slots_fd, at - base + sizeof(struct mr_wire_slot),
-				   PROT_READ | PROT_WRITE, base);
-
-	if (mapped == MAP_FAILED)
-		return mr_err(err, MR_E_SYS, errno, "map the counters of slot %u: %m", slot);
-	*ret = (void *)(mapped + (at - base));
-	return 0;
-}
-
 /* Like a ring: made for a slot when it is first wanted. */
 static int open_calls(struct mr_probes *probes, unsigned int slot, uint64_t **ret,
 		      struct mr_error *err)
@@ -325,15 +322,14 @@ static int make_view(struct mr_probes *probes, unsigned int slot, struct mr_prob
 		     struct mr_error *err)
 {
 	mr_auto_free struct mr_probe_view *view = mr_str_alloc(sizeof(*view));
-	int r;
+	int r = 0;
 
 	view->rings[0] = view->rings[1] = (struct mr_ring)MR_RING_INIT;
-	r = map_counts(probes, slot, &view->counts, err);
 	for (int i = 0; r == 0 && i < MR_RING_COUNT_; i++)
 		r = open_ring(probes, slot, (enum mr_wire_ring)i, &view->rings[i], err);
 	if (r < 0) {
-		mr_close(view->rings[0].fd);
-		mr_close(view->rings[1].fd);
+		mr_ring_close(&view->rings[0]);
+		mr_ring_close(&view->rings[1]);
 		return r;
 	}
 	*ret = mr_take_ptr(view);
@@ -366,14 +362,15 @@ static int open_view(struct mr_probes *probes, unsigned int slot, struct mr_prob
 /* What is about to be done is written down first. */
 static int enter(struct mr_probe_run *run, uint64_t cgroup_id, struct mr_error *err)
 {
-	struct mr_wire_slot *counts = run->view->counts;
+	const struct mr_wire_slot counts = { .generation = run->generation };
 	struct mr_wire_run entry = { .generation = run->generation,
 				     .slot = run->slot,
 				     .level = run->probes->level };
 
-	memset(counts, 0, sizeof(*counts));
-	__atomic_store_n(&counts->generation, run->generation, __ATOMIC_RELEASE);
-	__atomic_store_n(&run->probes->owners[run->slot], cgroup_id, __ATOMIC_RELEASE);
+	if (mr_bpf_map_update(run->probes->slots_fd, &run->slot, &counts) < 0)
+		return mr_err(err, MR_E_SYS, errno, "clear the counters of slot %u: %m", run->slot);
+	if (mr_bpf_map_update(run->probes->owners_fd, &run->slot, &cgroup_id) < 0)
+		return mr_err(err, MR_E_SYS, errno, "note the owner of slot %u: %m", run->slot);
 	if (mr_bpf_map_update(run->probes->runs_fd, &cgroup_id, &entry) < 0)
 		return mr_err(err, MR_E_SYS, errno, "observe control group %ju: %m",
 			      (uintmax_t)cgroup_id);
@@ -474,15 +471,25 @@ void mr_probe_run_read(struct mr_probe_run *run,
 		mr_ring_read(&run->view->rings[i], take_record, &t);
 }
 
+int mr_probe_run_counts(const struct mr_probe_run *run, struct mr_wire_slot *ret,
+			struct mr_error *err)
+{
+	if (mr_bpf_map_lookup(run->probes->slots_fd, &run->slot, ret) < 0)
+		return mr_err(err, MR_E_SYS, errno, "read the counters of slot %u: %m", run->slot);
+	return 0;
+}
+
 void mr_probe_run_end(struct mr_probe_run *run)
 {
+	static const struct mr_wire_slot nobodys;
+
 	for (size_t i = 0; i < N_ELEMENTS(run->links); i++)
 		mr_close(run->links[i]);
 	if (run->probes)
 		disown_slot(run->probes, run->slot);
 	/* A program that still has the slot in hand sees that it is nobody's. */
-	if (run->view)
-		__atomic_store_n(&run->view->counts->generation, 0, __ATOMIC_RELEASE);
+	if (run->view && mr_bpf_map_update(run->probes->slots_fd, &run->slot, &nobodys) < 0)
+		mr_log_warn("telemetry: clear slot %u: %m", run->slot);
 	mr_close(run->lock_fd);
 	mr_probe_run_init(run);
 }

@@ -35,7 +35,6 @@ unsigned int mr_probes_sweep(struct mr_probes *probes);
 
 /* A slot as we see it; mapped when this process first uses it, and then kept. */
 struct mr_probe_view {
-	struct mr_wire_slot *counts; /* live */
 	struct mr_ring rings[MR_RING_COUNT_];
 	uint64_t *calls; /* live outcomes of system calls; NULL: never wanted */
 };
@@ -70,5 +69,8 @@ bool mr_probe_run_knows(const struct mr_probe_run *run, const char *name);
 /* Hand over the events there are. */
 void mr_probe_run_read(struct mr_probe_run *run,
 		       void (*take)(void *owner, const struct mr_event *event), void *owner);
+/* What is counted of it so far. */
+int mr_probe_run_counts(const struct mr_probe_run *run, struct mr_wire_slot *ret,
+			struct mr_error *err);
 /* Stop; no-op for a run that is not observed. */
 void mr_probe_run_end(struct mr_probe_run *run);

@@ -19,24 +19,25 @@ static inline int mr_bpf(enum bpf_cmd cmd, union bpf_attr *attr, size_t size)
 	return (int)syscall(SYS_bpf, cmd, attr, size);
 }
 
-/* A descriptor of the map, program or link pinned at path, or -1. */
-static inline int mr_bpf_get(const char *path)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.pathname = (uintptr_t)path;
-	return mr_bpf(BPF_OBJ_GET, &attr, sizeof(attr));
-}
-
-static inline int mr_bpf_pin(int fd, const char *path)
+static inline int mr_bpf_obj(enum bpf_cmd cmd, int fd, const char *path)
 {
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.pathname = (uintptr_t)path;
 	attr.bpf_fd = (uint32_t)fd;
-	return mr_bpf(BPF_OBJ_PIN, &attr, sizeof(attr));
+	return mr_bpf(cmd, &attr, sizeof(attr));
+}
+
+/* A descriptor of the map, program or link pinned at path, or -1. */
+static inline int mr_bpf_get(const char *path)
+{
+	return mr_bpf_obj(BPF_OBJ_GET, 0, path);
+}
+
+static inline int mr_bpf_pin(int fd, const char *path)
+{
+	return mr_bpf_obj(BPF_OBJ_PIN, fd, path);
 }
 
 static inline int mr_bpf_map_create(enum bpf_map_type type, uint32_t key, uint32_t value,
@@ -56,7 +57,8 @@ static inline int mr_bpf_map_create(enum bpf_map_type type, uint32_t key, uint32
 	return mr_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
-static inline int mr_bpf_map_update(int fd, const void *key, const void *value)
+/* value: what is written or read, or for BPF_MAP_GET_NEXT_KEY the next key, which has the same place. */
+static inline int mr_bpf_map(enum bpf_cmd cmd, int fd, const void *key, const void *value)
 {
 	union bpf_attr attr;
 
@@ -64,28 +66,28 @@ static inline int mr_bpf_map_update(int fd, const void *key, const void *value)
 	attr.map_fd = (uint32_t)fd;
 	attr.key = (uintptr_t)key;
 	attr.value = (uintptr_t)value;
-	return mr_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr));
+	return mr_bpf(cmd, &attr, sizeof(attr));
+}
+
+static inline int mr_bpf_map_lookup(int fd, const void *key, void *value)
+{
+	return mr_bpf_map(BPF_MAP_LOOKUP_ELEM, fd, key, value);
+}
+
+static inline int mr_bpf_map_update(int fd, const void *key, const void *value)
+{
+	return mr_bpf_map(BPF_MAP_UPDATE_ELEM, fd, key, value);
 }
 
 static inline int mr_bpf_map_delete(int fd, const void *key)
 {
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (uint32_t)fd;
-	attr.key = (uintptr_t)key;
-	return mr_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr));
+	return mr_bpf_map(BPF_MAP_DELETE_ELEM, fd, key, NULL);
 }
 
+/* The key after `key`, the first one for NULL. */
 static inline int mr_bpf_map_next(int fd, const void *key, void *next)
 {
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (uint32_t)fd;
-	attr.key = (uintptr_t)key;
-	attr.next_key = (uintptr_t)next;
-	return mr_bpf(BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr));
+	return mr_bpf_map(BPF_MAP_GET_NEXT_KEY, fd, key, next);
 }
 
 /* A map's memory, shared with the kernel.  It is not handed on by fork: what holds the counters of

@@ -7,12 +7,12 @@
  *
  * Maps
  *   runs    hash       cgroup id -> struct mr_wire_run: whom to observe
- *   slots   array      one struct mr_wire_slot for each run that is observed; mapped by us
+ *   slots   array      one struct mr_wire_slot for each run that is observed
  *   owners  array      for each slot the cgroup id that its holder put into `runs`, 0: none
  *   rings   array of   two rings a slot: events, and the few that must not be lost
  *   calls   array of   an array of outcomes of system calls for a slot that ever wanted them
  *   control array      one struct mr_wire_control
- *   matrix  array      state of each row of probes.def; written by the loader alone
+ *   matrix  array      one element: state of each row of probes.def; written by the loader alone
  *
  * A slot is used again by later runs.  What tells them apart is the generation, which is
  * in the slot, in the entry of `runs` and in every record.

@@ -145,13 +145,12 @@ void mr_telemetry_finish(struct mr_telemetry *t)
 		return;
 	unwatch(t);
 	mr_probe_run_read(&t->probe, take_event, t);
-	t->counts = *t->probe.view->counts;
+	t->has_counts = mr_probe_run_counts(&t->probe, &t->counts, &t->why) == 0;
 	memcpy(t->taken, t->probe.taken, sizeof(t->taken));
 	t->malformed = t->probe.malformed;
 	for (int i = 0; i < MR_RING_COUNT_; i++)
 		t->malformed += t->probe.view->rings[i].oversized;
 	mr_telemetry_note_facts(t);
-	t->has_counts = true;
 	mr_probe_run_end(&t->probe);
 }
 
