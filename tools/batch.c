@@ -190,6 +190,16 @@ static void start_run(struct batch *b, struct slot *slot, const char *line, size
 	b->busy++;
 }
 
+/* While a workspace is read the other runs' events are handled: those that end wait for us. */
+static void drive_others(void *owner)
+{
+	struct batch *b = owner;
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (mr_loop_run_once(b->host->loop, 0, &err) < 0)
+		mr_log_error("%s", err.msg); /* and again when the loop is next run by itself */
+}
+
 static void collect(struct batch *b)
 {
 	for (unsigned int i = 0; i < b->jobs; i++) {
@@ -198,6 +208,7 @@ static void collect(struct batch *b)
 
 		if (!slot->run || !slot->done)
 			continue;
+		mr_run_collect(slot->run, drive_others, b);
 		if (mr_run_error(slot->run))
 			b->status = 125;
 		result = mr_run_result(slot->run);

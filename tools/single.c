@@ -268,8 +268,10 @@ int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
 	s.run = mr_run_start(host, &opts);
 	status = drive(&s, host, &err) < 0 ? mr_session_fail(&err) : 0;
 	leave_raw(&s);
-	if (mr_run_is_done(s.run))
+	if (mr_run_is_done(s.run)) {
+		mr_run_collect(s.run, NULL, NULL);
 		status = report(&s, cli, &store);
+	}
 	mr_to_store_deinit(&store);
 	mr_run_free(s.run);
 	mr_loop_remove(host->loop, &s.signals);

@@ -208,6 +208,7 @@ static bool count_visit(struct scan *s)
 		return false;
 	}
 	s->out->visited++;
+	mr_turns_spend(s->opts->turns, MR_TURNS_ENTRY);
 	return true;
 }
 
@@ -258,6 +259,7 @@ static int hash_file(struct scan *s, int path_fd, uint64_t size, enum mr_walk_ri
 	fd = mr_walk_reopen(path_fd, rights);
 	r = fd < 0 ? fd : mr_hash_fd(fd, size, hex, NULL, &err);
 	s->hash_left -= fd < 0 ? 0 : size;
+	mr_turns_spend(s->opts->turns, fd < 0 ? 0 : size);
 	if (r == 0)
 		return 0;
 	*ret_why = r > 0 ? "changed while it was read" : "unreadable";

@@ -17,6 +17,7 @@
 
 struct json_t;
 struct mr_error;
+struct mr_turns;
 
 enum mr_change_kind {
 	MR_CHANGE_ADDED,
@@ -68,6 +69,7 @@ struct mr_changes_opts {
 	uint64_t hash_total_max_bytes; /* bytes hashed in one scan */
 	bool userxattr; /* the overlay was mounted with userxattr: its marks are user.overlay.*,
 			   which otherwise the payload could forge; else trusted.overlay.* */
+	struct mr_turns *turns; /* for whoever waits meanwhile, or NULL */
 };
 
 #define MR_CHANGES_OPTS_INIT                                                                      \

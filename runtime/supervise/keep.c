@@ -42,6 +42,7 @@ struct keep {
 	int upper, out;
 	uint64_t bytes_left;
 	struct mr_kept *kept;
+	struct mr_turns *turns;
 	struct made_dir *dirs;
 	size_t n_dirs, dirs_cap;
 	/* Parents of the last row; -1 when there are none. */
@@ -111,6 +112,7 @@ static int step_down(struct keep *k, const char *path, size_t len, const char *n
 	mr_auto_close int out = -1;
 	struct stat st;
 
+	mr_turns_spend(k->turns, MR_TURNS_ENTRY);
 	upper = mr_walk_open(k->parent_upper, name, MR_WALK_BORROW, &st);
 	if (upper < 0)
 		return upper;
@@ -203,6 +205,7 @@ static int copy_extent(struct keep *k, int in, int out, off_t pos, off_t end)
 		if (n == 0)
 			break;
 		k->kept->bytes += (uint64_t)n;
+		mr_turns_spend(k->turns, (uint64_t)n);
 	}
 	return 0;
 }
@@ -354,6 +357,7 @@ static int keep_rows(struct keep *k, const struct mr_changes *changes, struct mr
 
 		if (!is_wanted(c))
 			continue;
+		mr_turns_spend(k->turns, MR_TURNS_ENTRY);
 		if (c->kind == MR_CHANGE_UNREADABLE)
 			r = note(k, c->path, "unreadable", c->errnum);
 		else if (is_reserved(c->path))
@@ -438,8 +442,10 @@ int mr_keep_changes(int upper_fd, int out_fd, const struct mr_changes *changes,
 	};
 	int r;
 
+	opts = opts ? opts : &defaults;
 	*ret = (struct mr_kept){ .complete = !changes->truncated && !changes->incomplete };
-	k.bytes_left = opts ? opts->max_bytes : defaults.max_bytes;
+	k.bytes_left = opts->max_bytes;
+	k.turns = opts->turns;
 	r = check_empty(out_fd, err);
 	if (r == 0)
 		r = keep_rows(&k, changes, err);

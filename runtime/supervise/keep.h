@@ -25,6 +25,7 @@ struct mr_error;
 
 struct mr_keep_opts {
 	uint64_t max_bytes; /* file data copied; holes do not count */
+	struct mr_turns *turns; /* for whoever waits meanwhile, or NULL */
 };
 #define MR_KEEP_OPTS_INIT               \
 	{                               \

@@ -3,7 +3,7 @@
  * Result, schema "menace.result/1"
  *
  * Facts are collected once, when the run is over and its group and file systems
- * still exist; the document is made from them.  A number nobody measured is null,
+ * still exist, the changes of its workspace last; the document is made from them.  A number nobody measured is null,
  * with a reason beside it where the reason is not plain.
  */
 #include <dirent.h>
@@ -23,6 +23,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/supervise/state.h"
+#include "runtime/supervise/walk.h"
 
 /* Descriptor of the directory for what changed, made if missing. */
 static int open_keep_dir(const struct mr_run *run, struct mr_error *err)
@@ -61,14 +62,16 @@ int mr_result_check_keep(const struct mr_run *run, struct mr_error *err)
 	return 0;
 }
 
-static void collect_changes(struct mr_run *run)
+static void read_changes(struct mr_run *run, struct mr_turns *turns)
 {
 	struct mr_changes_opts opts = MR_CHANGES_OPTS_INIT;
+	struct mr_keep_opts keep = MR_KEEP_OPTS_INIT;
 	mr_auto_close int out = -1;
 
 	if (run->upper_fd < 0)
 		return;
 	opts.userxattr = run->launched.ids.userns;
+	opts.turns = keep.turns = turns;
 	if (mr_changes_scan(run->upper_fd, run->lower_fd, &opts, &run->changes,
 			    &run->changes_error) < 0)
 		return;
@@ -78,7 +81,7 @@ static void collect_changes(struct mr_run *run)
 	out = open_keep_dir(run, &run->changes_error);
 	if (out < 0)
 		return;
-	run->has_kept = mr_keep_changes(run->upper_fd, out, &run->changes, NULL, &run->kept,
+	run->has_kept = mr_keep_changes(run->upper_fd, out, &run->changes, &keep, &run->kept,
 					&run->changes_error) == 0;
 }
 
@@ -147,7 +150,20 @@ void mr_result_collect(struct mr_run *run)
 	if (run->has_stats && run->stats.pids_max_events != MR_STAT_UNKNOWN)
 		run->facts.pids_max_events = run->stats.pids_max_events;
 	look_for_full_disk(run);
-	collect_changes(run);
+}
+
+void mr_run_collect(struct mr_run *run, void (*others)(void *owner), void *owner)
+{
+	struct mr_turns turns = { .give = others, .owner = owner };
+
+	mr_assert(run->state == MR_RUN_DONE && !run->collected);
+	read_changes(run, others ? &turns : NULL);
+	run->collected = true;
+	if (!run->changes_error.code)
+		return;
+	mr_log_error("run %s: workspace: %s", run->id, run->changes_error.msg);
+	if (run->verdict.exit_status == 0)
+		run->verdict.exit_status = mr_errc_exit_status(MR_E_SYS);
 }
 
 static json_t *number(uint64_t value)
@@ -392,6 +408,7 @@ json_t *mr_run_result(struct mr_run *run)
 	char spec_hash[65];
 	json_t *list = json_array(), *result;
 
+	mr_assert(run->collected);
 	mr_spec_hash(run->spec, spec_hash);
 	for (size_t i = 0; i < run->spec->unenforced.n; i++)
 		json_array_append_new(list, json_string(run->spec->unenforced.v[i]));

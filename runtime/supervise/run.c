@@ -9,7 +9,8 @@
  * that means nothing in that state.  ENDING is entered once: it kills the group, so
  * nothing of the payload lives on, and waits for three things: init reaped, the
  * group empty, the streams drained.  Then the facts are collected while the
- * group and the file systems still exist, and the owner is told.
+ * group still exists, and the owner is told.  What the workspace holds is read when he
+ * asks, outside of the loop: how long that takes is the payload's choice.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -667,11 +668,6 @@ static void finish(struct mr_run *run)
 	mr_telemetry_finish(&run->telemetry);
 	mr_result_collect(run);
 	run->verdict = mr_verdict_reach(&run->facts);
-	if (run->changes_error.code) {
-		mr_log_error("run %s: workspace: %s", run->id, run->changes_error.msg);
-		if (run->verdict.exit_status == 0)
-			run->verdict.exit_status = mr_errc_exit_status(MR_E_SYS);
-	}
 	if (run->opts.on_done)
 		run->opts.on_done(run, run->opts.owner);
 }
@@ -734,6 +730,7 @@ void mr_run_resize(struct mr_run *run, int tty_fd)
 
 int mr_run_exit_status(const struct mr_run *run)
 {
+	mr_assert(run->collected);
 	return run->verdict.exit_status;
 }
 

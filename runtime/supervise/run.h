@@ -4,7 +4,7 @@
  *
  * A run is driven by the loop it is given; many can share one.  It ends in the
  * state DONE, whatever happens, and then has a result.  The caller is told through
- * on_done and frees the run, which takes away the last it left outside.
+ * on_done, collects and frees the run, which takes away the last it left outside.
  */
 #pragma once
 
@@ -58,7 +58,10 @@ void mr_run_resume(struct mr_run *run, uint64_t stopped_ns);
 /* Set the size of the payload's terminal from the caller's. */
 void mr_run_resize(struct mr_run *run, int tty_fd);
 
-/* Once DONE: the result, schema "menace.result/1"; new reference. */
+/* Once DONE, and once only: read what it left in its workspace; not from within on_done.  That can
+ * take long: others(owner), if any, is called now and then meanwhile and may run the loop. */
+void mr_run_collect(struct mr_run *run, void (*others)(void *owner), void *owner);
+/* Once collected: the result, schema "menace.result/1"; new reference. */
 struct json_t *mr_run_result(struct mr_run *run);
 int mr_run_exit_status(const struct mr_run *run);
 /* The error of a run that could not be set up; NULL otherwise. */

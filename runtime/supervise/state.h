@@ -79,6 +79,7 @@ struct mr_run {
 	struct mr_kept kept;
 	bool has_kept;
 	struct mr_error changes_error;
+	bool collected;
 };
 
 /* result.c: the directory for changes can be used, and is empty. */
@@ -88,7 +89,7 @@ const char *mr_result_workspace_note(const struct mr_run *run);
 /* result.c: hold the places with a size of their own; before the payload starts. */
 int mr_result_hold_tmpfs(struct mr_run *run, struct mr_error *err);
 void mr_result_drop_tmpfs(struct mr_run *run);
-/* result.c: read what only lives until the group and the file systems go. */
+/* result.c: read what only lives until the group goes, and what takes no time. */
 void mr_result_collect(struct mr_run *run);
 
 /* streams.c.  The payload's end of its input (-1: none), our end that feeds it, and where the bytes

@@ -25,6 +25,18 @@
 #include "runtime/base/str.h"
 
 #define FD_PATH_SIZE 32
+#define TURN_BYTES (4U << 20) /* some 20 ms of hashing, or 1024 entries */
+
+void mr_turns_spend(struct mr_turns *turns, uint64_t bytes)
+{
+	if (!turns)
+		return;
+	turns->spent += bytes;
+	if (turns->spent < TURN_BYTES)
+		return;
+	turns->spent = 0;
+	turns->give(turns->owner);
+}
 
 static const char *fd_path(char buf[FD_PATH_SIZE], int fd)
 {

@@ -10,13 +10,27 @@
  * "Borrowing rights" is for owners without privilege: a payload may have taken
  * all rights off its own files.  The missing owner bit is set for the length of
  * one open and taken off again.  Only for trees that are ours to change.
+ *
+ * How long a walk takes is the program's choice, too: who shares the thread with it
+ * gets turns.
  */
 #pragma once
 
 #include <dirent.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+struct mr_turns {
+	void (*give)(void *owner); /* must not touch the trees, nor what is made of them */
+	void *owner;
+	uint64_t spent; /* since the last turn */
+};
+/* Work was done: bytes read, and MR_TURNS_ENTRY for an entry that was looked at.  Gives a turn
+ * when it was enough since the last one.  NULL: nobody waits. */
+#define MR_TURNS_ENTRY 4096
+void mr_turns_spend(struct mr_turns *turns, uint64_t bytes);
 
 enum mr_walk_rights {
 	MR_WALK_AS_IS, /* the tree is not ours: change nothing */

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/supervise/walk.h"
 #include "tests/lib/workspace.h"
 
 static void nothing_changed(void **state)
@@ -221,6 +222,39 @@ static void a_bound_on_visits_ends_the_scan(void **state)
 	assert_true(f->changes.truncated);
 }
 
+static void count_turn(void *owner)
+{
+	++*(int *)owner;
+}
+
+static void others_get_turns(void **state)
+{
+	struct fixture *f = *state;
+	int given = 0;
+	struct mr_turns turns = { .give = count_turn, .owner = &given };
+	struct mr_changes_opts opts = MR_CHANGES_OPTS_INIT;
+	char name[16];
+	int fd;
+
+	opts.turns = &turns;
+	for (int i = 0; i < 1023; i++) {
+		snprintf(name, sizeof(name), "p%04d", i);
+		MUST(mkfifoat(f->upper, name, 0600) == 0);
+	}
+	scan(f, &opts);
+	assert_int_equal(given, 0);
+	MUST(mkfifoat(f->upper, "p1023", 0600) == 0);
+	turns.spent = 0;
+	scan(f, &opts);
+	assert_int_equal(given, 1);
+	/* a file to hash takes one, however few entries there were */
+	turns.spent = 0;
+	fd = openat(f->upper, "a", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	MUST(fd >= 0 && ftruncate(fd, 4 << 20) == 0 && close(fd) == 0);
+	scan(f, &opts);
+	assert_int_equal(given, 3);
+}
+
 /* d/d/d/... of `levels` directories. */
 static void make_deep(int at, int levels)
 {
@@ -398,6 +432,7 @@ int main(void)
 		TEST(names_are_bytes),
 		TEST(rows_end_and_counts_go_on),
 		TEST(a_bound_on_visits_ends_the_scan),
+		TEST(others_get_turns),
 		TEST(depth_is_bounded),
 		TEST(running_out_of_descriptors_is_reported),
 		TEST(a_directory_with_more_names_than_are_held),

@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/supervise/walk.h"
 #include "tests/lib/workspace.h"
 
 static int keep(struct fixture *f, const struct mr_keep_opts *opts, struct mr_error *err)
@@ -236,6 +237,30 @@ static void bytes_are_bounded(void **state)
 	assert_false(f->kept.complete);
 }
 
+static void count_turn(void *owner)
+{
+	++*(int *)owner;
+}
+
+static void others_get_turns(void **state)
+{
+	static const char block[1 << 20];
+	struct fixture *f = *state;
+	struct mr_error err = MR_ERROR_INIT;
+	int given = 0;
+	struct mr_turns turns = { .give = count_turn, .owner = &given };
+	struct mr_keep_opts opts = MR_KEEP_OPTS_INIT;
+	int fd = openat(f->upper, "a", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	for (int i = 0; i < 9; i++)
+		MUST(write(fd, block, sizeof(block)) == sizeof(block));
+	MUST(close(fd) == 0);
+	opts.turns = &turns;
+	assert_int_equal(keep(f, &opts, &err), 0);
+	assert_int_equal(f->kept.bytes, 9 << 20);
+	assert_int_equal(given, 2);
+}
+
 static void holes_stay_holes(void **state)
 {
 	struct fixture *f = *state;
@@ -436,6 +461,7 @@ int main(void)
 		TEST(notes_are_bounded),
 		TEST(only_an_empty_directory_is_filled),
 		TEST(bytes_are_bounded),
+		TEST(others_get_turns),
 		TEST(holes_stay_holes),
 		TEST(hard_links_become_files),
 		TEST(names_are_data),
