@@ -13,13 +13,15 @@
  * The output goes to standard output as it comes.  When the command has ended (after
  * the steps it is waited for), standard error gets the line "status N; modes kept" or
  * "status N; modes changed", which compares the terminal's modes with those before.
- * A step that takes longer than ON_A_TERMINAL_SECONDS (10) ends it all with status 99.
+ * A step that takes longer than ON_A_TERMINAL_SECONDS (10), or expects something of a command
+ * that has ended, ends it all with status 99.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,17 +77,29 @@ static void look(void)
 		give_up("too much output");
 }
 
+static bool has_ended(void)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == child;
+}
+
 static void expect(const char *text)
 {
 	long long end = now_ms() + limit_ms;
 	char *at;
 
 	while (!(at = memmem(output + matched, got - matched, text, strlen(text)))) {
-		if (now_ms() > end) {
-			fprintf(stderr, "on-a-terminal: nothing says \"%s\"\n", text);
+		const bool ended = has_ended(); /* asked first: its last words are there by then */
+		const size_t before = got;
+
+		look();
+		if (now_ms() > end || (ended && got == before)) {
+			fprintf(stderr, "on-a-terminal: nothing says \"%s\"%s\n", text,
+				ended ? ", and the command has ended" : "");
 			give_up("over");
 		}
-		look();
 	}
 	matched = (size_t)(at - output) + strlen(text);
 }

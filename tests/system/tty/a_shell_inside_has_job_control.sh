@@ -11,6 +11,7 @@ ON_A_TERMINAL_SECONDS=$(scaled 10)
 export ON_A_TERMINAL_SECONDS
 terminal=$MENACE_HELPERS/on-a-terminal
 
+# The time limit is of all steps, each of which may take as long as ON_A_TERMINAL_SECONDS.
 # It says when it may be typed at: each signal goes to whoever has the terminal then.
 job='trap "echo going-on-\$((1 + 1))" CONT; trap "exit 0" INT; echo started-$((1 + 1)); while :; do sleep 0.05; done'
 run_plain "$terminal" 'expect=> ' "send=bash -c '$job'"$'\n' expect=started-2 \
@@ -19,7 +20,7 @@ run_plain "$terminal" 'expect=> ' "send=bash -c '$job'"$'\n' expect=started-2 \
 	send=$'kill -STOP %1; wait %1; echo stopped-$((1 + 1))\n' expect=stopped-2 \
 	send=$'fg\n' expect=going-on-2 send=$'\003' 'expect=> ' \
 	send=$'(echo behind-$((1 + 1))) & wait\n' expect=behind-2 'expect=> ' send=$'exit 3\n' -- \
-	"$MENACE_RUN" -q -o "$result" --tty -e 'PS1=> ' -- bash --norc --noprofile --noediting -i
+	"$MENACE_RUN" -q -o "$result" -t "$(scaled 120)" --tty -e 'PS1=> ' -- bash --norc --noprofile --noediting -i
 assert_not_contains "$(cat "$tmp/stdout")" "no job control" "the shell's words"
 assert_eq "$stderr" "status 3; modes kept"
 assert_reason exited
