@@ -40,7 +40,6 @@ static int open_keep_dir(const struct mr_run *run, struct mr_error *err)
 int mr_result_check_keep(const struct mr_run *run, struct mr_error *err)
 {
 	mr_auto_closedir DIR *dir = NULL;
-	struct dirent *entry;
 	int fd;
 
 	if (!run->spec->sandbox_keep_changes[0])
@@ -54,12 +53,12 @@ int mr_result_check_keep(const struct mr_run *run, struct mr_error *err)
 		return mr_err(err, MR_E_SYS, errno, "keep changes: list %s: %m",
 			      run->spec->sandbox_keep_changes);
 	}
-	while ((entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			return mr_err(err, MR_E_USAGE, ENOTEMPTY, "keep changes: %s is not empty",
-				      run->spec->sandbox_keep_changes);
-	}
-	return 0;
+	if (mr_walk_next(dir))
+		return mr_err(err, MR_E_USAGE, ENOTEMPTY, "keep changes: %s is not empty",
+			      run->spec->sandbox_keep_changes);
+	return errno ? mr_err(err, MR_E_SYS, errno, "keep changes: list %s: %m",
+			      run->spec->sandbox_keep_changes)
+		     : 0;
 }
 
 static void read_changes(struct mr_run *run, struct mr_turns *turns)
