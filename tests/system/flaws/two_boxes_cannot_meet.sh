@@ -6,12 +6,10 @@
 # no common writable file
 
 . "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/meet.sh"
 
-helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
-need_root
+need_meet
 need_program unshare
-need_file "$helpers/meet"
-install -m 755 "$helpers/meet" "$tmp/meet"
 
 # Without a sandbox, two processes of one user find all of them (vsock needs a module).
 cat >"$tmp/control" <<'SH'

@@ -6,12 +6,10 @@
 # to meet by locks; a folder that cannot be an overlay is no silent exception
 
 . "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/meet.sh"
 
-helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
-need_root
+need_meet
 need_program unshare
-need_file "$helpers/meet"
-install -m 755 "$helpers/meet" "$tmp/meet"
 
 # Runs the rest in a mount namespace of its own where the host looks like that.
 cat >"$tmp/host" <<'EOF'
