@@ -55,8 +55,14 @@ static void flood(int (*once)(int), int sig, long long until_ns)
 		(void)once(sig);
 }
 
-static _Noreturn void flood_from(int (*once)(int), int sig, int fd)
+/* Not before all are there: orphans use up the pids that the others need. */
+static _Noreturn void flood_from(int (*once)(int), int sig, const int start[2], int fd)
 {
+	char byte;
+
+	close(start[1]);
+	if (read(start[0], &byte, 1) != 0)
+		_exit(1);
 	while (once(sig) < 0)
 		;
 	if (write(fd, "f", 1) != 1)
@@ -72,9 +78,9 @@ int main(int argc, char **argv)
 	int (*once)(int) =
 		argc > 1 && strcmp(argv[1], "signals") == 0 ? queue_signal : leave_orphans;
 	char byte;
-	int fds[2];
+	int fds[2], start[2];
 
-	if (n < 1 || n > 20 || argc > 3 + stays || pipe(fds) < 0)
+	if (n < 1 || n > 20 || argc > 3 + stays || pipe(fds) < 0 || pipe(start) < 0)
 		return 2;
 	signal(SIGCHLD, SIG_IGN);
 	for (unsigned long long i = 0; i < n; i++) {
@@ -83,8 +89,9 @@ int main(int argc, char **argv)
 		if (pid < 0)
 			return 3;
 		if (pid == 0)
-			flood_from(once, SIGRTMIN + 2 + (int)i, fds[1]);
+			flood_from(once, SIGRTMIN + 2 + (int)i, start, fds[1]);
 	}
+	close(start[1]);
 	for (unsigned long long i = 0; i < n; i++) {
 		if (read(fds[0], &byte, 1) != 1)
 			return 4;
