@@ -74,8 +74,9 @@ static int get_pinned(const struct mr_probes *probes, const char *name, struct m
 static int read_matrix(struct mr_probes *probes, struct mr_error *err)
 {
 	mr_auto_close int fd = get_pinned(probes, "matrix", err);
+	const uint32_t first = 0;
 
-	if (fd >= 0 && mr_bpf_map_lookup(fd, &(uint32_t){ 0 }, probes->matrix) < 0)
+	if (fd >= 0 && mr_bpf_map_lookup(fd, &first, probes->matrix) < 0)
 		return mr_err(err, MR_E_SYS, errno, "read matrix of %s: %m", probes->path);
 	return fd < 0 ? fd : 0;
 }
