@@ -45,8 +45,8 @@ foreach(source ${helpers})
   set(target ${CMAKE_BINARY_DIR}/bin/helpers/${name})
   add_custom_command(OUTPUT ${target}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin/helpers
-    COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -static -pthread
-      -I${CMAKE_SOURCE_DIR} ${source} -o ${target}
+    COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -D_GNU_SOURCE -O1 -fno-omit-frame-pointer
+      -Wall -Wextra -Werror -static -pthread -I${CMAKE_SOURCE_DIR} ${source} -o ${target}
     DEPENDS ${source} ${CMAKE_SOURCE_DIR}/tests/helpers/bad-calls.h
       ${CMAKE_SOURCE_DIR}/tests/helpers/number.h
     COMMENT "Building helper ${name}"

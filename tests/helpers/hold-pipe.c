@@ -85,13 +85,16 @@ static int make_daemons(unsigned long n, int keep_parents)
 
 static void stop_each_other(void)
 {
-	pid_t parent = getpid(), child = fork();
+	pid_t parent = getpid(), child;
 
+	say("stopping");
+	child = fork();
 	if (child < 0)
 		exit(fail("fork"));
-	say("stopping");
-	if (child == 0)
+	if (child == 0) {
+		say("stopping");
 		kill(parent, SIGSTOP);
+	}
 	raise(SIGSTOP);
 	stay();
 }

@@ -125,9 +125,8 @@ static int one_by_one(char **argv)
 
 static int segv(char **argv);
 
-/* The frame pointers are what the stack is read by. */
-__attribute__((noinline, optimize("no-omit-frame-pointer", "no-optimize-sibling-calls"))) static int
-crash_below(int calls)
+/* The volatile result keeps each call a call: a stack of that many frames. */
+__attribute__((noinline)) static int crash_below(int calls)
 {
 	volatile int r = calls ? crash_below(calls - 1) : segv(NULL);
 
