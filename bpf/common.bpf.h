@@ -54,21 +54,55 @@ struct pid {
 struct super_block {
 	unsigned int s_dev;
 };
+struct hlist_node;
+struct hlist_head {
+	struct hlist_node *first;
+};
 struct inode {
 	unsigned long i_ino;
 	unsigned int i_nlink;
 	struct super_block *i_sb;
+	struct hlist_head i_dentry;
+};
+struct qstr {
+	const unsigned char *name;
+};
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	union {
+	} d_u;
+};
+struct path {
+	struct dentry *dentry;
 };
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+};
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_pgoff;
+	struct file *vm_file;
 };
 struct linux_binprm {
 	const char *filename;
 	struct file *file;
 	int argc;
 };
+struct maple_tree {
+	void *ma_root;
+};
+struct maple_range_64 {
+	unsigned long pivot[15];
+	void *slot[16];
+};
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+};
 struct mm_struct {
 	unsigned long arg_start, arg_end;
+	struct maple_tree mm_mt; /* since 6.1 */
 };
 typedef struct {
 	int counter;

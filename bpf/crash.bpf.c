@@ -3,7 +3,8 @@
  * What did it die of?
  *
  * Signals that end a process by default, at the moment they are delivered: code,
- * address and the stack as the frame pointers tell it.
+ * address, the stack as the frame pointers tell it, and which files the frames lie in:
+ * a moment later the process has no memory that could be asked.
  */
 #include "bpf/common.bpf.h"
 
@@ -33,7 +34,7 @@ struct kernel_siginfo {
 
 struct crash {
 	struct mr_wire_crash e;
-	u64 frames[MR_WIRE_FRAMES];
+	struct mr_wire_module modules[MR_WIRE_MODULES];
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -41,6 +42,169 @@ struct {
 	__type(key, u32);
 	__type(value, struct crash);
 } crash_scratch SEC(".maps");
+
+#define NAMES_MAX 16
+#define NAME_MAX 64
+
+/* The name under which the file system itself knows the inode; what a mount shows may be made up. */
+static __always_inline struct dentry *dentry_of(struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	char *alias = (char *)BPF_CORE_READ(inode, i_dentry.first);
+
+	if (!alias)
+		return BPF_CORE_READ(file, f_path.dentry);
+	return (void *)(alias - bpf_core_field_offset(struct dentry, d_u));
+}
+
+static __always_inline void read_path(struct dentry *d, struct mr_wire_module *m)
+{
+	u32 at = 0;
+
+	for (int i = 0; i < NAMES_MAX; i++) {
+		struct dentry *parent = BPF_CORE_READ(d, d_parent);
+		long n;
+
+		if (parent == d)
+			break;
+		if (at > MR_WIRE_MODULE_PATH - NAME_MAX || i == NAMES_MAX - 1) {
+			m->flags |= MR_WIRE_MODULE_CUT;
+			break;
+		}
+		n = bpf_probe_read_kernel_str(&m->path[at], NAME_MAX,
+					      BPF_CORE_READ(d, d_name.name));
+		if (n <= 0 || n == NAME_MAX) {
+			m->flags |= MR_WIRE_MODULE_CUT;
+			break;
+		}
+		at += (u32)n;
+		d = parent;
+	}
+	m->path_bytes = at;
+}
+
+/* Nodes of the tree of mappings (a maple tree): a pointer with the node's kind in it. */
+#define NODE_OF(entry) ((entry) & ~255ULL)
+#define KIND_OF(entry) ((u32)((entry) >> 3 & 15))
+#define KIND_LEAF 1 /* and below: what its slots hold are the mappings */
+#define KIND_ARANGE 3
+#define PIVOTS_MAX 15
+#define DEPTH_MAX 6
+
+static __always_inline u64 read_slot(u64 node, bool is_arange, u32 i)
+{
+	u64 at = is_arange ? bpf_core_field_offset(struct maple_arange_64, slot)
+			   : bpf_core_field_offset(struct maple_range_64, slot);
+	u64 entry = 0;
+
+	bpf_probe_read_kernel(&entry, sizeof(entry), (void *)(node + at + 8ULL * i));
+	return entry;
+}
+
+/* The entry of a node that an address falls to: pivots are last addresses, 0 is the end of them. */
+static __always_inline u64 descend(u64 entry, u64 address)
+{
+	bool is_arange = KIND_OF(entry) == KIND_ARANGE;
+	u32 n = is_arange ? 9 : PIVOTS_MAX, i;
+	u64 node = NODE_OF(entry);
+	u64 pivots[PIVOTS_MAX];
+	u64 at = is_arange ? bpf_core_field_offset(struct maple_arange_64, pivot)
+			   : bpf_core_field_offset(struct maple_range_64, pivot);
+
+	if (bpf_probe_read_kernel(pivots, sizeof(pivots), (void *)(node + at)))
+		return 0;
+	for (i = 0; i < PIVOTS_MAX; i++)
+		if (i == n || address <= pivots[i] || (i > 0 && !pivots[i]))
+			break;
+	return read_slot(node, is_arange, i);
+}
+
+/* What is mapped at an address.  The helper for this can be asked once only where, as here, interrupts
+ * are off; and it would fail whenever another thread changes the mappings. */
+static __noinline u64 mapping_at(u64 root, u64 address)
+{
+	u64 entry = root;
+
+	for (int i = 0; i < DEPTH_MAX && entry > 4095; i++) {
+		bool is_leaf = KIND_OF(entry) <= KIND_LEAF;
+
+		entry = descend(entry, address);
+		if (is_leaf)
+			return entry;
+	}
+	return 0;
+}
+
+static __always_inline void note_module(struct crash *c, struct vm_area_struct *vma)
+{
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+	struct mr_wire_module *m;
+
+	if (c->e.n_modules >= MR_WIRE_MODULES)
+		return;
+	m = &c->modules[c->e.n_modules];
+	m->start = BPF_CORE_READ(vma, vm_start);
+	m->end = BPF_CORE_READ(vma, vm_end);
+	m->offset = 0;
+	m->inode = 0;
+	m->device = 0;
+	m->flags = 0;
+	m->path_bytes = 0;
+	if (file) {
+		m->offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
+		m->inode = BPF_CORE_READ(file, f_inode, i_ino);
+		m->device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+		if (!BPF_CORE_READ(file, f_inode, i_nlink))
+			m->flags |= MR_WIRE_MODULE_NAMELESS;
+		read_path(dentry_of(file), m);
+	}
+	c->e.n_modules++;
+}
+
+static __always_inline bool is_noted(const struct crash *c, u64 address)
+{
+	for (u32 i = 0; i < MR_WIRE_MODULES && i < c->e.n_modules; i++)
+		if (address >= c->modules[i].start && address < c->modules[i].end)
+			return true;
+	return false;
+}
+
+static __always_inline void note_modules(struct crash *c, struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	u64 root;
+
+	if (!bpf_core_field_exists(mm->mm_mt))
+		return;
+	root = (u64)BPF_CORE_READ(mm, mm_mt.ma_root);
+	for (u32 i = 0; i < MR_WIRE_FRAMES && i < c->e.n_frames; i++) {
+		u64 address = c->e.frames[i];
+		struct vm_area_struct *vma;
+
+		if (is_noted(c, address))
+			continue;
+		vma = (void *)mapping_at(root, address);
+		if (vma && BPF_CORE_READ(vma, vm_start) <= address &&
+		    address < BPF_CORE_READ(vma, vm_end))
+			note_module(c, vma);
+	}
+}
+
+static __always_inline void read_frames(void *ctx, struct crash *c, const struct served *s,
+					struct task_struct *task)
+{
+	long n;
+
+	__builtin_memset(c->e.frames, 0, sizeof(c->e.frames));
+	n = bpf_get_stack(ctx, c->e.frames, sizeof(c->e.frames), BPF_F_USER_STACK);
+	if (n < 0) {
+		add(&s->slot->failures, 1);
+		n = 0;
+	}
+	c->e.n_frames = (u32)n / 8;
+	c->e.n_modules = 0;
+	note_modules(c, task);
+}
 
 SEC("raw_tp/signal_deliver")
 int on_signal(struct bpf_raw_tracepoint_args *ctx)
@@ -51,7 +215,7 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct served s;
 	struct crash *c;
-	long n;
+	u64 size;
 
 	if (sig > 31 || !(CRASH_SIGNALS & BIT(sig)) || BPF_CORE_READ(action, sa.sa_handler))
 		return 0;
@@ -67,18 +231,12 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 	/* A code over 0 is the kernel's; only there the union is an address. */
 	if (c->e.code > 0 && (FAULT_SIGNALS & BIT(sig)))
 		c->e.address = (u64)BPF_CORE_READ(info, _sifields._sigfault._addr);
-	c->e.reserved = 0;
 	BPF_CORE_READ_STR_INTO(&c->e.comm, task, comm);
-	n = bpf_get_stack(ctx, c->frames, sizeof(c->frames), BPF_F_USER_STACK);
-	if (n < 0) {
-		add(&s.slot->failures, 1);
-		n = 0;
-	}
-	n &= sizeof(c->frames) * 2 - 1;
-	if (n > (long)sizeof(c->frames))
-		n = sizeof(c->frames);
-	c->e.n_frames = (u32)n / 8;
-	fill(&c->e.h, MR_WIRE_CRASH, sizeof(c->e) + (u64)n, &s, task);
-	emit(&s, MR_RING_VITAL, MR_WIRE_CRASH, c, sizeof(c->e) + (u64)n);
+	read_frames(ctx, c, &s, task);
+	size = sizeof(c->e) + c->e.n_modules * sizeof(c->modules[0]);
+	if (size > sizeof(*c))
+		size = sizeof(*c);
+	fill(&c->e.h, MR_WIRE_CRASH, size, &s, task);
+	emit(&s, MR_RING_VITAL, MR_WIRE_CRASH, c, size);
 	return served(&s);
 }

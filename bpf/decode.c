@@ -15,6 +15,10 @@
 #include "runtime/base/error.h"
 #include "runtime/base/event.h"
 
+_Static_assert(MR_EVENT_FRAMES_MAX == MR_WIRE_FRAMES, "the same");
+_Static_assert(MR_EVENT_MODULES_MAX == MR_WIRE_MODULES, "the same");
+_Static_assert(MR_EVENT_PATH_MAX == MR_WIRE_MODULE_PATH + 1, "a slash for each NUL, and one NUL");
+
 static void set_comm(struct mr_event *e, const char comm[16])
 {
 	memcpy(e->comm, comm, 16);
@@ -78,20 +82,61 @@ static int read_exit(const void *record, size_t size, struct mr_event *e)
 	return 0;
 }
 
+/* Names from the file up to the root, each with its NUL, become a path. */
+static int read_path(const struct mr_wire_module *w, char ret[MR_EVENT_PATH_MAX])
+{
+	size_t at = w->path_bytes, out = 0;
+
+	if (at > sizeof(w->path) || (at && w->path[at - 1] != '\0'))
+		return -EPROTO;
+	while (at) {
+		size_t end = --at;
+
+		while (at && w->path[at - 1] != '\0')
+			at--;
+		ret[out++] = '/';
+		memcpy(ret + out, w->path + at, end - at);
+		out += end - at;
+	}
+	ret[out] = '\0';
+	return 0;
+}
+
+static int read_module(const char *record, struct mr_event_module *module)
+{
+	struct mr_wire_module w;
+
+	memcpy(&w, record, sizeof(w));
+	module->start = w.start;
+	module->end = w.end;
+	module->offset = w.offset;
+	module->inode = w.inode;
+	module->device = w.device;
+	module->is_cut = w.flags & MR_WIRE_MODULE_CUT;
+	module->is_nameless = w.flags & MR_WIRE_MODULE_NAMELESS;
+	return read_path(&w, module->path);
+}
+
 static int read_crash(const void *record, size_t size, struct mr_event *e)
 {
+	const char *modules = (const char *)record + sizeof(struct mr_wire_crash);
 	struct mr_wire_crash w;
 
 	memcpy(&w, record, sizeof(w));
-	if (w.n_frames > MR_EVENT_FRAMES_MAX ||
-	    size - sizeof(w) != w.n_frames * sizeof(e->crash.frames[0]))
+	if (w.n_frames > MR_EVENT_FRAMES_MAX || w.n_modules > MR_EVENT_MODULES_MAX ||
+	    size - sizeof(w) != w.n_modules * sizeof(struct mr_wire_module))
 		return -EPROTO;
 	set_comm(e, w.comm);
 	e->crash.signal = (int)w.signal;
 	e->crash.code = w.code;
 	e->crash.address = w.address;
 	e->crash.n_frames = w.n_frames;
-	memcpy(e->crash.frames, (const char *)record + sizeof(w), size - sizeof(w));
+	memcpy(e->crash.frames, w.frames, sizeof(w.frames));
+	e->crash.n_modules = w.n_modules;
+	for (size_t i = 0; i < w.n_modules; i++)
+		if (read_module(modules + i * sizeof(struct mr_wire_module), &e->crash.modules[i]) <
+		    0)
+			return -EPROTO;
 	return 0;
 }
 
@@ -121,8 +166,8 @@ static const struct kind {
 	[MR_WIRE_EXEC] = { MR_EVENT_exec, sizeof(struct mr_wire_exec),
 			   MR_WIRE_EXE_MAX + MR_WIRE_ARGV_MAX, read_exec },
 	[MR_WIRE_EXIT] = { MR_EVENT_exit, sizeof(struct mr_wire_exit), 0, read_exit },
-	[MR_WIRE_CRASH] = { MR_EVENT_crash, sizeof(struct mr_wire_crash), 8 * MR_WIRE_FRAMES,
-			    read_crash },
+	[MR_WIRE_CRASH] = { MR_EVENT_crash, sizeof(struct mr_wire_crash),
+			    MR_WIRE_MODULES * sizeof(struct mr_wire_module), read_crash },
 	[MR_WIRE_SOCKET] = { MR_EVENT_socket, sizeof(struct mr_wire_net), 0, read_net },
 	[MR_WIRE_CONNECT] = { MR_EVENT_connect, sizeof(struct mr_wire_net), 0, read_net },
 	[MR_WIRE_BIND] = { MR_EVENT_bind, sizeof(struct mr_wire_net), 0, read_net },
@@ -130,7 +175,7 @@ static const struct kind {
 };
 
 int mr_decode(const void *record, size_t size, uint64_t generation, struct mr_event *ret,
-	      struct mr_error *err)
+	      struct mr_event_module *modules, struct mr_error *err)
 {
 	struct mr_wire_header h;
 	const struct kind *kind;
@@ -152,6 +197,8 @@ int mr_decode(const void *record, size_t size, uint64_t generation, struct mr_ev
 	ret->pid = h.pid;
 	ret->tid = h.tid;
 	ret->inner_pid = h.inner_pid;
+	if (kind->type == MR_EVENT_crash)
+		ret->crash.modules = modules;
 	if (kind->read(record, size, ret) < 0)
 		return mr_err(err, MR_E_PROTO, EPROTO,
 			      "an event of type %u whose parts do not add up", h.type);

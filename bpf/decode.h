@@ -12,8 +12,9 @@
 
 struct mr_error;
 struct mr_event;
+struct mr_event_module;
 
-/* 0 and *ret, which borrows text from the record.  1: a record of another run than the one with
+/* 0 and *ret, which borrows text from the record and modules (MR_EVENT_MODULES_MAX).  1: a record of another run than the one with
  * this generation (0: of any).  -EPROTO: no record of ours. */
 int mr_decode(const void *record, size_t size, uint64_t generation, struct mr_event *ret,
-	      struct mr_error *err);
+	      struct mr_event_module *modules, struct mr_error *err);

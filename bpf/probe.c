@@ -450,8 +450,9 @@ static void take_record(void *owner, const void *record, size_t size)
 {
 	const struct taking *t = owner;
 	struct mr_wire_header h;
+	struct mr_event_module modules[MR_EVENT_MODULES_MAX];
 	struct mr_event event;
-	int r = mr_decode(record, size, t->run->generation, &event, NULL);
+	int r = mr_decode(record, size, t->run->generation, &event, modules, NULL);
 
 	if (r < 0)
 		t->run->malformed++;

@@ -2,9 +2,8 @@
 /*
  * Start the loader
  *
- * It lies beside our own executable or in the libexec folder of the same prefix,
- * nowhere that the environment could name.  What it has to say is one struct mr_error
- * through a pipe; it gets no variable but the one the tests use.
+ * What it has to say is one struct mr_error through a pipe; it gets no variable but the
+ * one the tests use.
  */
 #include "bpf/start.h"
 
@@ -24,32 +23,10 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/sibling.h"
 
 #define PROGRAM "menace-probe-load"
 #define TIMEOUT_NS 30000000000ULL
-
-static int find_loader(char path[PATH_MAX + 64], struct mr_error *err)
-{
-	static const char *const places[] = { "/" PROGRAM, "/../libexec/menace/" PROGRAM };
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (n < 0)
-		return mr_err(err, MR_E_SYS, errno, "read /proc/self/exe: %m");
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return mr_err(err, MR_E_SYS, ENOENT, "/proc/self/exe is %.100s", self);
-	*slash = '\0';
-	for (size_t i = 0; i < N_ELEMENTS(places); i++) {
-		snprintf(path, PATH_MAX + 64, "%s%s", self, places[i]);
-		if (access(path, X_OK) == 0)
-			return 0;
-	}
-	return mr_err(err, MR_E_KERNEL, ENOENT, PROGRAM " is neither in %.100s nor in libexec",
-		      self);
-}
 
 static int spawn(const char *path, const char *level, int out, pid_t *ret_pid)
 {
@@ -99,9 +76,9 @@ static ssize_t read_answer(int fd, pid_t pid, struct mr_error *answer)
 int mr_start_loader(enum mr_probe_level level, struct mr_error *err)
 {
 	mr_auto_close int in = -1;
-	char path[PATH_MAX + 64];
+	char path[MR_SIBLING_MAX];
 	struct mr_error answer = MR_ERROR_INIT;
-	int r = find_loader(path, err), fds[2], status = -1;
+	int r = mr_sibling_find(PROGRAM, path, err), fds[2], status = -1;
 	ssize_t n;
 	pid_t pid = -1;
 

@@ -21,7 +21,7 @@
 
 #include <linux/types.h>
 
-#define MR_WIRE_VERSION 1
+#define MR_WIRE_VERSION 2
 #define MR_WIRE_SLOTS 128
 #define MR_WIRE_PROBES_MAX 32 /* rows of probes.def */
 #define MR_WIRE_DEPTHS 4 /* different depths at which groups of runs can lie */
@@ -163,17 +163,39 @@ struct mr_wire_exit {
 _Static_assert(sizeof(struct mr_wire_exit) == 72, "layout");
 
 #define MR_WIRE_FRAMES 32
-/* Followed by n_frames addresses of 8 bytes, innermost first. */
+#define MR_WIRE_MODULES 4
+#define MR_WIRE_MODULE_PATH 192
+#define MR_WIRE_MODULE_CUT 1u /* the path is longer */
+#define MR_WIRE_MODULE_NAMELESS 2u /* a file with no name in any file system */
+/* What frames of a crash lie in.  The path is in its file system, from the file up to the root: names,
+ * each with its NUL, path_bytes in all. */
+struct mr_wire_module {
+	__u64 start, end; /* where it is mapped */
+	__u64 offset; /* in the file, of start */
+	__u64 inode; /* 0: memory of no file */
+	__u32 device;
+	__u32 flags;
+	__u32 path_bytes;
+	__u32 reserved;
+	char path[MR_WIRE_MODULE_PATH];
+};
+_Static_assert(sizeof(struct mr_wire_module) == 48 + MR_WIRE_MODULE_PATH, "layout");
+
+/* Followed by n_modules structs mr_wire_module. */
 struct mr_wire_crash {
 	struct mr_wire_header h;
 	__u64 address; /* si_addr */
 	__u32 signal;
 	__s32 code; /* si_code */
 	__u32 n_frames;
-	__u32 reserved;
+	__u32 n_modules;
 	char comm[16];
+	__u64 frames[MR_WIRE_FRAMES]; /* n_frames addresses, innermost first; the rest is 0 */
 };
-_Static_assert(sizeof(struct mr_wire_crash) == 72, "layout");
+_Static_assert(sizeof(struct mr_wire_crash) == 72 + 8 * MR_WIRE_FRAMES, "layout");
+#define MR_WIRE_CRASH_MAX \
+	(sizeof(struct mr_wire_crash) + MR_WIRE_MODULES * sizeof(struct mr_wire_module))
+_Static_assert(MR_WIRE_CRASH_MAX <= MR_WIRE_RECORD_MAX, "a reader has room for it");
 
 /* SOCKET, CONNECT, BIND and SENDMSG */
 struct mr_wire_net {

@@ -88,7 +88,7 @@ endforeach()
 
 # The bench's own programs; tests/bench/run builds nothing.
 if(NOT MENACE_SANITIZE)
-  foreach(name driver getppid)
+  foreach(name driver getppid storm)
     add_executable(bench-${name} tests/bench/${name}.c)
     set_target_properties(bench-${name} PROPERTIES OUTPUT_NAME ${name}
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bench)

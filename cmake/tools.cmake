@@ -9,7 +9,8 @@ endif()
 
 # menace reads what menace-run keeps.
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)
-add_library(menace_commands OBJECT tools/cmd.c tools/term.c tools/optable.c ${commands})
+add_library(menace_commands OBJECT tools/cmd.c tools/term.c tools/optable.c tools/symbols.c
+  ${commands})
 target_link_libraries(menace_commands PUBLIC mr_store mr_base)
 add_executable(menace tools/menace.c)
 target_link_libraries(menace PRIVATE menace_commands)
@@ -18,6 +19,12 @@ target_link_libraries(menace PRIVATE menace_commands)
 add_executable(menace-probe-load tools/menace-probe-load.c)
 target_link_libraries(menace-probe-load PRIVATE mr_bpf_load)
 add_dependencies(menace-run menace-probe-load)
+
+# Reads the debug information of programs that nobody trusts, in a sandbox.
+pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw libelf)
+add_executable(menace-symbolize tools/menace-symbolize.c)
+target_link_libraries(menace-symbolize PRIVATE PkgConfig::LIBDW)
+add_dependencies(menace menace-symbolize)
 
 # Manual pages: the tables become OPTIONS, FIELDS and the like.
 add_executable(gen-docs tools/gen-docs.c tools/cli.c tools/options.c)

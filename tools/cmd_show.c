@@ -13,6 +13,7 @@
 #include "runtime/base/units.h"
 #include "runtime/store/query.h"
 #include "tools/cmd.h"
+#include "tools/symbols.h"
 #include "tools/term.h"
 
 #define BAR_WIDTH 40
@@ -340,6 +341,70 @@ static void print_processes(const json_t *processes)
 	}
 }
 
+/* "#1  0x401234 crash_below+0x1f (processes.c:131)". */
+static void print_frame(size_t n, const char *address, const json_t *symbol)
+{
+	const char *name = text(symbol, "symbol");
+	const char *module = text(symbol, "module");
+
+	printf("      #%-2zu %s ", n, address);
+	if (name)
+		mr_term_put(MR_TERM_PLAIN, name);
+	if (name && integer(symbol, "symbol_offset"))
+		printf("+0x%llx", (unsigned long long)integer(symbol, "symbol_offset"));
+	if (text(symbol, "source")) {
+		printf(" (");
+		mr_term_put(MR_TERM_PLAIN, text(symbol, "source"));
+		printf(":%lld)", (long long)integer(symbol, "line"));
+	} else if (module) {
+		printf(" in ");
+		mr_term_put(MR_TERM_DIM, module);
+		printf("+0x%llx", (unsigned long long)integer(symbol, "module_offset"));
+	}
+	if (text(symbol, "reason")) {
+		printf(" - ");
+		mr_term_put(MR_TERM_DIM, text(symbol, "reason"));
+	}
+	putchar('\n');
+}
+
+static void print_crashes(const json_t *crashes)
+{
+	size_t i, k;
+	const json_t *row, *frame;
+
+	if (json_array_size(crashes) == 0)
+		return;
+	print_title("Crashes");
+	json_array_foreach ((json_t *)(uintptr_t)crashes, i, row) {
+		const json_t *detail = json_object_get(row, "detail");
+
+		printf("  SIG%s at %s in ", text(row, "object"), text(detail, "address"));
+		mr_term_put(MR_TERM_RED, text(row, "comm"));
+		printf(" (%lld)\n", (long long)integer(row, "tgid"));
+		json_array_foreach (json_object_get(detail, "frames"), k, frame)
+			print_frame(k, json_string_value(frame),
+				    json_array_get(json_object_get(detail, "symbols"), k));
+	}
+}
+
+/* The detail of each as an object, with the names of its frames. */
+static void name_frames(json_t *crashes, int64_t started_us)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach (crashes, i, row) {
+		const char *stored = text(row, "detail");
+		json_t *detail = stored ? json_loads(stored, 0, NULL) : NULL;
+
+		if (!detail)
+			continue;
+		mr_symbols_add(detail, started_us);
+		json_object_set_new(row, "detail", detail);
+	}
+}
+
 static void print_losses(const json_t *losses)
 {
 	size_t i;
@@ -360,7 +425,7 @@ static void print_losses(const json_t *losses)
 /* The lists of a document, each by the statement run.NAME. */
 static const char *const lists[] = { "limits",	    "limits_hit", "steps",   "receipts",
 				     "degraded",    "denials",	  "changes", "processes",
-				     "connections", "probes",	  "losses" };
+				     "connections", "crashes",	  "probes",  "losses" };
 
 static int gather(struct mr_store *store, const char *run_id, json_t *document,
 		  struct mr_error *err)
@@ -393,6 +458,7 @@ static void print_document(const struct show *show, const json_t *document)
 	print_denials(show, json_object_get(document, "denials"));
 	print_changes(show, json_object_get(document, "changes"));
 	print_processes(json_object_get(document, "processes"));
+	print_crashes(json_object_get(document, "crashes"));
 	print_losses(json_object_get(document, "losses"));
 	print_timeline(json_object_get(document, "steps"));
 }
@@ -411,6 +477,8 @@ static int run(void *values, char **words, struct mr_error *err)
 		r = gather(store, run_id, document, err);
 	if (r < 0)
 		return r;
+	name_frames(json_object_get(document, "crashes"),
+		    integer(json_object_get(document, "run"), "started_us"));
 	if (show->common.json)
 		mr_cmd_print_json(document);
 	else

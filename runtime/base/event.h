@@ -23,6 +23,19 @@ const char *mr_event_name(enum mr_event_type type);
 const char *mr_event_help(enum mr_event_type type);
 
 #define MR_EVENT_FRAMES_MAX 32
+#define MR_EVENT_MODULES_MAX 4
+#define MR_EVENT_PATH_MAX 193
+
+/* A mapped piece of memory that frames of a crash lie in. */
+struct mr_event_module {
+	uint64_t start, end;
+	uint64_t offset; /* in the file, of start */
+	uint64_t inode; /* 0: memory of no file */
+	uint32_t device; /* as the kernel numbers them: major << 20 | minor */
+	bool is_cut; /* path is only its last part */
+	bool is_nameless; /* path is none: the file is in no file system any more */
+	char path[MR_EVENT_PATH_MAX]; /* in its file system, not in the sandbox; "": none */
+};
 
 struct mr_event {
 	enum mr_event_type type;
@@ -62,6 +75,8 @@ struct mr_event {
 			uint64_t address; /* of the access; 0 where the signal has none */
 			size_t n_frames;
 			uint64_t frames[MR_EVENT_FRAMES_MAX]; /* innermost first */
+			size_t n_modules;
+			struct mr_event_module *modules; /* n_modules */
 		} crash;
 		struct {
 			uint32_t family, kind, protocol,

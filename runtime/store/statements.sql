@@ -305,6 +305,10 @@ SELECT * FROM processes WHERE run_id = :run_id ORDER BY start_boot_ns, tgid;
 --@ run.connections
 SELECT * FROM connections WHERE run_id = :run_id ORDER BY n;
 
+--@ run.crashes
+SELECT n, boot_ns, tgid, tid, comm, object, detail FROM events
+	WHERE run_id = :run_id AND type = 'crash' ORDER BY n LIMIT 16;
+
 --@ run.losses
 SELECT type, reason, count FROM losses WHERE run_id = :run_id ORDER BY type, reason;
 

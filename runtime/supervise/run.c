@@ -32,6 +32,7 @@
 #include "runtime/base/compat.h"
 #include "runtime/base/log.h"
 #include "runtime/supervise/state.h"
+#include "runtime/supervise/trail.h"
 
 #define POLL_MS 20 /* between looks at a tree without a control group */
 #define CPU_PERIOD_US 100000
@@ -668,6 +669,8 @@ static void finish(struct mr_run *run)
 	mr_telemetry_finish(&run->telemetry);
 	mr_result_collect(run);
 	run->verdict = mr_verdict_reach(&run->facts);
+	if (run->verdict.exit_status != 0 && run->telemetry.trail)
+		mr_trail_keep_last(run->telemetry.trail);
 	if (run->opts.on_done)
 		run->opts.on_done(run, run->opts.owner);
 }

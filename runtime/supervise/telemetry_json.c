@@ -212,13 +212,14 @@ static json_t *losses_json(const struct mr_telemetry *t, struct sums *sums)
 
 static json_t *books_json(const struct mr_telemetry *t, const struct sums *sums)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "emitted",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "emitted",
 			 (json_int_t)sums->emitted, "delivered", (json_int_t)sums->delivered,
 			 "lost", (json_int_t)sums->lost, "malformed", (json_int_t)t->malformed,
 			 "not_kept", (json_int_t)t->not_kept, "failed_reads",
 			 (json_int_t)t->counts.failures, "processes_not_listed",
 			 (json_int_t)mr_trail_processes_left_out(t->trail), "events_not_listed",
-			 (json_int_t)mr_trail_events_left_out(t->trail));
+			 (json_int_t)mr_trail_events_left_out(t->trail), "last_events_listed",
+			 (json_int_t)mr_trail_last_kept(t->trail));
 }
 
 static json_t *unknown_json(const struct mr_telemetry *t, const char *requested)

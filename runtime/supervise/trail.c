@@ -43,7 +43,10 @@ struct kept {
 struct mr_trail {
 	struct process *processes;
 	struct kept *events;
+	struct kept *last; /* a ring, from the first event on that had no room above */
 	size_t n_processes, processes_cap, n_events, events_cap, text_bytes;
+	uint64_t n_last; /* that ever were in the ring; the newest is before [n_last % MAX] */
+	bool keeps_last;
 	uint64_t processes_left_out, events_left_out;
 	size_t heads[HEADS];
 };
@@ -57,18 +60,34 @@ struct mr_trail *mr_trail_new(void)
 	return trail;
 }
 
+static void free_text(struct kept *kept)
+{
+	struct mr_event *e = &kept->event;
+
+	if (e->type == MR_EVENT_exec) {
+		free((char *)(uintptr_t)e->exec.exe);
+		free((char *)(uintptr_t)e->exec.argv);
+	} else if (e->type == MR_EVENT_crash) {
+		free(e->crash.modules);
+	}
+}
+
+static size_t last_held(const struct mr_trail *trail)
+{
+	return trail->n_last < MR_TRAIL_LAST_MAX ? (size_t)trail->n_last : MR_TRAIL_LAST_MAX;
+}
+
 struct mr_trail *mr_trail_free(struct mr_trail *trail)
 {
-	for (size_t i = 0; trail && i < trail->n_events; i++) {
-		if (trail->events[i].event.type != MR_EVENT_exec)
-			continue;
-		free((char *)(uintptr_t)trail->events[i].event.exec.exe);
-		free((char *)(uintptr_t)trail->events[i].event.exec.argv);
-	}
-	if (trail) {
-		free(trail->processes);
-		free(trail->events);
-	}
+	if (!trail)
+		return NULL;
+	for (size_t i = 0; i < trail->n_events; i++)
+		free_text(&trail->events[i]);
+	for (size_t i = 0; i < last_held(trail); i++)
+		free_text(&trail->last[i]);
+	free(trail->processes);
+	free(trail->events);
+	free(trail->last);
 	free(trail);
 	return NULL;
 }
@@ -123,43 +142,70 @@ static void take_fork(struct mr_trail *trail, const struct mr_event *e)
 	memcpy(p->comm, e->comm, sizeof(p->comm));
 }
 
-static struct kept *keep_event(struct mr_trail *trail, const struct mr_event *e, size_t text)
+/* Its place, empty: in the list, or in the ring of the last ones. */
+static struct kept *add_kept(struct mr_trail *trail, size_t text)
 {
-	const struct process *p = find_process(trail, e->pid);
 	struct kept *kept;
 
-	if (trail->n_events == MR_TRAIL_EVENTS_MAX ||
-	    trail->text_bytes + text > MR_TRAIL_TEXT_MAX) {
-		trail->events_left_out++;
-		return NULL;
+	if (trail->n_events < MR_TRAIL_EVENTS_MAX &&
+	    trail->text_bytes + text <= MR_TRAIL_TEXT_MAX) {
+		trail->text_bytes += text;
+		trail->events = mr_str_grow(trail->events, trail->n_events, &trail->events_cap,
+					    sizeof(*trail->events));
+		return &trail->events[trail->n_events++];
 	}
-	trail->events = mr_str_grow(trail->events, trail->n_events, &trail->events_cap,
-				    sizeof(*trail->events));
-	kept = &trail->events[trail->n_events++];
-	*kept = (struct kept){ .event = *e, .start_ns = p ? p->start_ns : 0 };
-	trail->text_bytes += text;
+	if (!trail->last)
+		trail->last = mr_str_alloc(MR_TRAIL_LAST_MAX * sizeof(*trail->last));
+	kept = &trail->last[trail->n_last++ % MR_TRAIL_LAST_MAX];
+	if (trail->n_last > MR_TRAIL_LAST_MAX) {
+		free_text(kept);
+		trail->events_left_out++;
+	}
 	return kept;
+}
+
+static char *copy(const void *bytes, size_t size)
+{
+	char *ret = mr_str_alloc(size + 1);
+
+	if (size)
+		memcpy(ret, bytes, size);
+	return ret;
+}
+
+/* With copies of what it borrows.  Its place in the list; SIZE_MAX: in the ring. */
+static size_t keep_event(struct mr_trail *trail, const struct mr_event *e, uint64_t start_ns)
+{
+	const struct process *p = start_ns ? NULL : find_process(trail, e->pid);
+	size_t modules = 0, text = 0, before = trail->n_events;
+	struct kept *kept;
+
+	if (e->type == MR_EVENT_exec)
+		text = strlen(e->exec.exe) + 2 + e->exec.argv_kept;
+	else if (e->type == MR_EVENT_crash)
+		text = modules = e->crash.n_modules * sizeof(*e->crash.modules);
+	kept = add_kept(trail, text);
+	*kept = (struct kept){ .event = *e, .start_ns = p ? p->start_ns : start_ns };
+	if (e->type == MR_EVENT_exec) {
+		kept->event.exec.exe = mr_str_dup(e->exec.exe);
+		kept->event.exec.argv = copy(e->exec.argv, e->exec.argv_kept);
+	} else if (e->type == MR_EVENT_crash) {
+		kept->event.crash.modules = (void *)copy(e->crash.modules, modules);
+	}
+	return trail->n_events > before ? before : SIZE_MAX;
 }
 
 static void take_exec(struct mr_trail *trail, const struct mr_event *e)
 {
 	struct process *p = meet(trail, e->pid, e->exec.start_ns);
-	struct kept *kept = keep_event(trail, e, strlen(e->exec.exe) + 2 + e->exec.argv_kept);
-	char *argv;
+	size_t at = keep_event(trail, e, e->exec.start_ns);
 
-	if (kept) {
-		argv = mr_str_alloc(e->exec.argv_kept + 1);
-		memcpy(argv, e->exec.argv, e->exec.argv_kept);
-		kept->event.exec.exe = mr_str_dup(e->exec.exe);
-		kept->event.exec.argv = argv;
-		kept->start_ns = e->exec.start_ns;
-	}
 	if (!p)
 		return;
 	p->execs++;
 	p->inner_pid = e->inner_pid;
 	memcpy(p->comm, e->comm, sizeof(p->comm));
-	p->exec = kept ? trail->n_events - 1 : SIZE_MAX;
+	p->exec = at;
 }
 
 static void take_exit(struct mr_trail *trail, const struct mr_event *e)
@@ -208,7 +254,17 @@ uint64_t mr_trail_processes_left_out(const struct mr_trail *trail)
 
 uint64_t mr_trail_events_left_out(const struct mr_trail *trail)
 {
-	return trail->events_left_out;
+	return trail->events_left_out + (trail->keeps_last ? 0 : last_held(trail));
+}
+
+void mr_trail_keep_last(struct mr_trail *trail)
+{
+	trail->keeps_last = true;
+}
+
+size_t mr_trail_last_kept(const struct mr_trail *trail)
+{
+	return trail->keeps_last ? last_held(trail) : 0;
 }
 
 /* --- JSON ------------------------------------------------------------------------------- */
@@ -329,14 +385,29 @@ static json_t *hex(uint64_t value)
 	return json_string(text);
 }
 
+static json_t *module_json(const struct mr_event_module *m)
+{
+	bool has_path = m->path[0] != '\0';
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "start", hex(m->start), "end",
+			 hex(m->end), "offset", hex(m->offset), "device",
+			 m->inode ? json_integer((json_int_t)m->device) : json_null(), "inode",
+			 number_or_null(m->inode), "path",
+			 has_path ? plain_text(m->path, strlen(m->path)) : json_null(),
+			 "path_truncated", m->is_cut, "nameless", m->is_nameless);
+}
+
 static json_t *crash_detail(const struct mr_event *e)
 {
-	json_t *frames = json_array();
+	json_t *frames = json_array(), *modules = json_array();
 
 	for (size_t i = 0; i < e->crash.n_frames; i++)
 		json_array_append_new(frames, hex(e->crash.frames[i]));
-	return json_pack("{s:i, s:i, s:o, s:o}", "signal", e->crash.signal, "si_code",
-			 e->crash.code, "address", hex(e->crash.address), "frames", frames);
+	for (size_t i = 0; i < e->crash.n_modules; i++)
+		json_array_append_new(modules, module_json(&e->crash.modules[i]));
+	return json_pack("{s:i, s:i, s:o, s:o, s:o}", "signal", e->crash.signal, "si_code",
+			 e->crash.code, "address", hex(e->crash.address), "frames", frames,
+			 "modules", modules);
 }
 
 static json_t *net_detail(const struct mr_event *e)
@@ -392,15 +463,25 @@ static int by_time(const void *a, const void *b)
 	return x < y ? -1 : 1;
 }
 
+static size_t list_kept(const struct mr_trail *trail, const struct kept **ret)
+{
+	size_t n = mr_trail_last_kept(trail), all = trail->n_events + n;
+
+	for (size_t i = 0; i < all; i++)
+		ret[i] =
+			i < trail->n_events ? &trail->events[i] : &trail->last[i - trail->n_events];
+	qsort(ret, all, sizeof(*ret), by_time);
+	return all;
+}
+
 json_t *mr_trail_events(const struct mr_trail *trail)
 {
-	const struct kept **order = mr_str_alloc((trail->n_events + 1) * sizeof(void *));
+	const struct kept **order =
+		mr_str_alloc((trail->n_events + MR_TRAIL_LAST_MAX) * sizeof(void *));
+	size_t n = list_kept(trail, order);
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < trail->n_events; i++)
-		order[i] = &trail->events[i];
-	qsort(order, trail->n_events, sizeof(void *), by_time);
-	for (size_t i = 0; i < trail->n_events; i++)
+	for (size_t i = 0; i < n; i++)
 		json_array_append_new(list, event_json(order[i]));
 	free(order);
 	return list;

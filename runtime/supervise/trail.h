@@ -2,8 +2,9 @@
 /*
  * Trail: processes and events of a run, as far as there is room
  *
- * A process is its pid and the time it began.  What is kept is what came first, and
- * its size is bounded whatever the payload does; what is left out is counted.
+ * A process is its pid and the time it began.  What is kept is what came first and, of a
+ * run that ends badly, what came last; its size is bounded whatever the payload does;
+ * what is left out is counted.
  */
 #pragma once
 
@@ -17,6 +18,7 @@ struct json_t;
 #define MR_TRAIL_PROCESSES_MAX 1024
 #define MR_TRAIL_EVENTS_MAX 1024
 #define MR_TRAIL_TEXT_MAX (256 * 1024) /* bytes of names and arguments */
+#define MR_TRAIL_LAST_MAX 64 /* events held in case the run ends badly */
 
 struct mr_trail;
 
@@ -24,6 +26,11 @@ struct mr_trail *mr_trail_new(void);
 struct mr_trail *mr_trail_free(struct mr_trail *trail);
 /* Take what there is to keep of an event. */
 void mr_trail_add(struct mr_trail *trail, const struct mr_event *event);
+
+/* It ended badly: the last events belong to the list, too. */
+void mr_trail_keep_last(struct mr_trail *trail);
+/* Events that only mr_trail_keep_last() brought into the list; 0 where all had room. */
+size_t mr_trail_last_kept(const struct mr_trail *trail);
 
 /* Lists with members called as the columns of the store are; new references. */
 struct json_t *mr_trail_processes(const struct mr_trail *trail);

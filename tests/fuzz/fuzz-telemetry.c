@@ -35,11 +35,12 @@ static void take(struct mr_trail *trail, const uint8_t *bytes, size_t size)
 	/* Exactly as long as the record, so that a read beyond it is seen. */
 	mr_auto_free uint8_t *record = malloc(size ? size : 1);
 	struct mr_error err = MR_ERROR_INIT;
+	struct mr_event_module modules[MR_EVENT_MODULES_MAX];
 	struct mr_event event;
 
 	mr_assert(record);
 	memcpy(record, bytes, size);
-	if (mr_decode(record, size, 0, &event, &err) != 0) {
+	if (mr_decode(record, size, 0, &event, modules, &err) != 0) {
 		mr_assert(err.msg[0] != '\0');
 		return;
 	}

@@ -15,6 +15,7 @@
  *   processes write MIB PATH         write so much
  *   processes spin MS                use so much CPU time
  *   processes segv                   write to 0xdead
+ *   processes made-code              run an instruction that is none, in memory of no file
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -236,6 +237,22 @@ static int segv(char **argv)
 	return 1;
 }
 
+/* An instruction that is none, in memory that belongs to no file. */
+static int made_code(char **argv)
+{
+	unsigned char *p =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)argv;
+	if (p == MAP_FAILED)
+		return die("mmap");
+	memcpy(p, (unsigned char[]){ 0x0f, 0x0b }, 2);
+	if (mprotect(p, 4096, PROT_READ | PROT_EXEC) < 0)
+		return die("mprotect");
+	((void (*)(void))(uintptr_t)p)();
+	return 1;
+}
+
 static const struct {
 	const char *name;
 	int n_args;
@@ -254,6 +271,7 @@ static const struct {
 	{ "write", 2, write_out },
 	{ "spin", 1, spin },
 	{ "segv", 0, segv },
+	{ "made-code", 0, made_code },
 };
 
 int main(int argc, char **argv)

@@ -29,6 +29,8 @@
 
 /* --- decode ---------------------------------------------------------------------------- */
 
+static struct mr_event_module modules[MR_EVENT_MODULES_MAX];
+
 struct exec_record {
 	struct mr_wire_exec w;
 	char text[64];
@@ -67,7 +69,7 @@ static void exec_is_read_whole(void **state)
 	struct mr_event e;
 
 	(void)state;
-	assert_int_equal(mr_decode(&r, size, 42, &e, &err), 0);
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), 0);
 	assert_int_equal(e.type, MR_EVENT_exec);
 	assert_int_equal(e.pid, 7);
 	assert_int_equal(e.time_ns, 99);
@@ -80,11 +82,11 @@ static void exec_is_read_whole(void **state)
 	r.w.old_tid = 8;
 	r.w.argv_bytes = 4;
 	r.w.flags = MR_WIRE_EXEC_FILELESS;
-	assert_int_equal(mr_decode(&r, size, 0, &e, &err), 0);
+	assert_int_equal(mr_decode(&r, size, 0, &e, modules, &err), 0);
 	assert_true(e.exec.argv_truncated);
 	assert_true(e.exec.from_thread);
 	assert_true(e.exec.fileless);
-	assert_int_equal(mr_decode(&r, size, 41, &e, &err), 1);
+	assert_int_equal(mr_decode(&r, size, 41, &e, modules, &err), 1);
 }
 
 static void what_does_not_add_up_is_refused(void **state)
@@ -95,22 +97,83 @@ static void what_does_not_add_up_is_refused(void **state)
 	struct mr_event e;
 
 	(void)state;
-	assert_int_equal(mr_decode(&r, sizeof(r.w.h) - 1, 42, &e, &err), -EPROTO);
+	assert_int_equal(mr_decode(&r, sizeof(r.w.h) - 1, 42, &e, modules, &err), -EPROTO);
 	assert_string_equal(err.msg, "an event of 31 bytes");
-	assert_int_equal(mr_decode(&r, size - 1, 42, &e, &err), -EPROTO);
+	assert_int_equal(mr_decode(&r, size - 1, 42, &e, modules, &err), -EPROTO);
 	assert_string_equal(err.msg, "an event of type 2 with 100 bytes, said 101");
 	r.w.exe_bytes = 2; /* and the sum is wrong */
-	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
 	assert_string_equal(err.msg, "an event of type 2 whose parts do not add up");
 	r.w.argv_kept = 3; /* now it is right, but exe has no NUL */
-	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
 	size = make_exec(&r, "/a\0", 3, "a\0", 2, 1); /* more kept than there was */
-	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
 	r.w.h.type = MR_WIRE_TYPE_COUNT_;
-	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
 	assert_string_equal(err.msg, "an event of the unknown type 9");
 	r.w.h.type = MR_WIRE_NONE;
-	assert_int_equal(mr_decode(&r, size, 42, &e, &err), -EPROTO);
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
+}
+
+struct crash_record {
+	struct mr_wire_crash w;
+	struct mr_wire_module modules[MR_WIRE_MODULES];
+};
+
+static size_t make_crash(struct crash_record *r, uint32_t n, const char *path, uint32_t path_bytes)
+{
+	size_t size = sizeof(r->w) + n * sizeof(r->modules[0]);
+
+	memset(r, 0, sizeof(*r));
+	r->w.h = (struct mr_wire_header){ .type = MR_WIRE_CRASH,
+					  .size = (uint16_t)size,
+					  .generation = 42 };
+	r->w.n_frames = 2;
+	r->w.frames[1] = 0x401234;
+	r->w.n_modules = n;
+	for (size_t i = 0; i < MR_WIRE_MODULES; i++) {
+		r->modules[i].inode = 5;
+		r->modules[i].path_bytes = path_bytes;
+		memcpy(r->modules[i].path, path,
+		       path_bytes < MR_WIRE_MODULE_PATH ? path_bytes : MR_WIRE_MODULE_PATH);
+	}
+	return size;
+}
+
+static void modules_of_a_crash_have_paths(void **state)
+{
+	char longest[MR_WIRE_MODULE_PATH];
+	struct mr_error err = MR_ERROR_INIT;
+	struct crash_record r;
+	struct mr_event e;
+	size_t size = make_crash(&r, 4, "libc.so.6\0lib\0usr", 18);
+
+	(void)state;
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), 0);
+	assert_int_equal(e.crash.n_frames, 2);
+	assert_true(e.crash.frames[1] == 0x401234);
+	assert_int_equal(e.crash.n_modules, 4);
+	assert_string_equal(e.crash.modules[3].path, "/usr/lib/libc.so.6");
+	size = make_crash(&r, 1, "", 0);
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), 0);
+	assert_string_equal(e.crash.modules[0].path, "");
+	memset(longest, '\0', sizeof(longest));
+	size = make_crash(&r, 1, longest, sizeof(longest));
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), 0);
+	assert_int_equal(strlen(e.crash.modules[0].path), MR_WIRE_MODULE_PATH);
+
+	r.modules[0].path_bytes++;
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
+	size = make_crash(&r, 1, "a", 1); /* no NUL */
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
+	size = make_crash(&r, 1, "", 0);
+	r.w.n_modules = 2;
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
+	r.w.n_modules = MR_WIRE_MODULES + 1;
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
+	size = make_crash(&r, 0, "", 0);
+	r.w.n_frames = MR_WIRE_FRAMES + 1;
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
 }
 
 /* --- ring ------------------------------------------------------------------------------- */
@@ -268,6 +331,45 @@ static void what_there_is_no_room_for_is_counted(void **state)
 	mr_trail_free(trail);
 }
 
+static uint64_t boot_ns_of(const json_t *list, size_t i)
+{
+	return (uint64_t)json_integer_value(json_object_get(json_array_get(list, i), "boot_ns"));
+}
+
+static void of_a_bad_end_the_last_events_are_kept(void **state)
+{
+	const uint64_t n = MR_TRAIL_EVENTS_MAX + 3 * MR_TRAIL_LAST_MAX + 5;
+	struct mr_trail *trail = mr_trail_new();
+	struct mr_event e = { .type = MR_EVENT_exec, .pid = 2 };
+	json_t *list;
+
+	(void)state;
+	e.exec.exe = "/bin/true";
+	e.exec.argv = "true";
+	e.exec.argv_kept = 5;
+	for (uint64_t i = 1; i <= n; i++) {
+		e.time_ns = i;
+		mr_trail_add(trail, &e);
+	}
+	list = mr_trail_events(trail);
+	assert_int_equal(json_array_size(list), MR_TRAIL_EVENTS_MAX);
+	assert_int_equal(mr_trail_events_left_out(trail), n - MR_TRAIL_EVENTS_MAX);
+	assert_int_equal(mr_trail_last_kept(trail), 0);
+	json_decref(list);
+
+	mr_trail_keep_last(trail);
+	list = mr_trail_events(trail);
+	assert_int_equal(json_array_size(list), MR_TRAIL_EVENTS_MAX + MR_TRAIL_LAST_MAX);
+	assert_int_equal(mr_trail_last_kept(trail), MR_TRAIL_LAST_MAX);
+	assert_int_equal(mr_trail_events_left_out(trail),
+			 n - MR_TRAIL_EVENTS_MAX - MR_TRAIL_LAST_MAX);
+	assert_true(boot_ns_of(list, MR_TRAIL_EVENTS_MAX - 1) == MR_TRAIL_EVENTS_MAX);
+	assert_true(boot_ns_of(list, MR_TRAIL_EVENTS_MAX) == n - MR_TRAIL_LAST_MAX + 1);
+	assert_true(boot_ns_of(list, MR_TRAIL_EVENTS_MAX + MR_TRAIL_LAST_MAX - 1) == n);
+	json_decref(list);
+	mr_trail_free(trail);
+}
+
 static void few_events_take_little_memory(void **state)
 {
 	size_t before = mallinfo2().uordblks;
@@ -332,10 +434,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exec_is_read_whole),
 		cmocka_unit_test(what_does_not_add_up_is_refused),
+		cmocka_unit_test(modules_of_a_crash_have_paths),
 		cmocka_unit_test(records_come_in_order_and_whole),
 		cmocka_unit_test(what_is_being_written_is_waited_for),
 		cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
 		cmocka_unit_test(what_there_is_no_room_for_is_counted),
+		cmocka_unit_test(of_a_bad_end_the_last_events_are_kept),
 		cmocka_unit_test(few_events_take_little_memory),
 		cmocka_unit_test(what_the_kernel_does_not_keep_is_null),
 		cmocka_unit_test(rows_of_probes_are_sound),
