@@ -32,6 +32,10 @@ struct kernel_siginfo {
 #define CRASH_SIGNALS (BIT(4) | BIT(5) | BIT(6) | BIT(7) | BIT(8) | BIT(11) | BIT(31))
 #define FAULT_SIGNALS (BIT(4) | BIT(5) | BIT(7) | BIT(8) | BIT(11))
 
+#define NAMES_MAX 16
+#define NAME_MAX 64
+#define LAST_PLACE 127 /* where a name may begin */
+
 struct crash {
 	struct mr_wire_crash e;
 	struct mr_wire_module modules[MR_WIRE_MODULES];
@@ -42,9 +46,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct crash);
 } crash_scratch SEC(".maps");
-
-#define NAMES_MAX 16
-#define NAME_MAX 64
 
 /* The name under which the file system itself knows the inode; what a mount shows may be made up. */
 static __always_inline struct dentry *dentry_of(struct file *file)
@@ -61,17 +62,21 @@ static __always_inline void read_path(struct dentry *d, struct mr_wire_module *m
 {
 	u32 at = 0;
 
+	_Static_assert(LAST_PLACE + 1 + NAME_MAX == MR_WIRE_MODULE_PATH, "room for a name");
+	_Static_assert((LAST_PLACE & (LAST_PLACE + 1)) == 0, "a mask");
 	for (int i = 0; i < NAMES_MAX; i++) {
 		struct dentry *parent = BPF_CORE_READ(d, d_parent);
 		long n;
 
 		if (parent == d)
 			break;
-		if (at > MR_WIRE_MODULE_PATH - NAME_MAX || i == NAMES_MAX - 1) {
+		if (at > LAST_PLACE || i == NAMES_MAX - 1) {
 			m->flags |= MR_WIRE_MODULE_CUT;
 			break;
 		}
-		n = bpf_probe_read_kernel_str(&m->path[at], NAME_MAX,
+		/* Older verifiers forget the comparison, and the compiler would leave the mask out. */
+		barrier_var(at);
+		n = bpf_probe_read_kernel_str(&m->path[at & LAST_PLACE], NAME_MAX,
 					      BPF_CORE_READ(d, d_name.name));
 		if (n <= 0 || n == NAME_MAX) {
 			m->flags |= MR_WIRE_MODULE_CUT;
@@ -234,8 +239,8 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 	BPF_CORE_READ_STR_INTO(&c->e.comm, task, comm);
 	read_frames(ctx, c, &s, task);
 	size = sizeof(c->e) + c->e.n_modules * sizeof(c->modules[0]);
-	if (size > sizeof(*c))
-		size = sizeof(*c);
+	if (size > MR_WIRE_CRASH_MAX)
+		size = MR_WIRE_CRASH_MAX;
 	fill(&c->e.h, MR_WIRE_CRASH, size, &s, task);
 	emit(&s, MR_RING_VITAL, MR_WIRE_CRASH, c, size);
 	return served(&s);

@@ -127,7 +127,7 @@ static void read_module(const json_t *row, int64_t started_us, struct module *m)
 {
 	const char *path = json_string_value(json_object_get(row, "path"));
 	uint64_t device = number(row, "device");
-	struct stat st;
+	struct stat st = { 0 };
 
 	*m = (struct module){ .start = number(row, "start"),
 			      .end = number(row, "end"),

@@ -470,7 +470,7 @@ static size_t list_kept(const struct mr_trail *trail, const struct kept **ret)
 	for (size_t i = 0; i < all; i++)
 		ret[i] =
 			i < trail->n_events ? &trail->events[i] : &trail->last[i - trail->n_events];
-	qsort(ret, all, sizeof(*ret), by_time);
+	qsort(ret, all, sizeof(void *), by_time);
 	return all;
 }
 

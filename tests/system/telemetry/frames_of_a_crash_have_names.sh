@@ -9,7 +9,6 @@
 
 need_telemetry
 need_file "$(dirname "$MENACE_RUN")/menace-symbolize"
-check_leaks
 
 crasher=$tmp/crasher
 cp "$helper" "$crasher"
