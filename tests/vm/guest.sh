@@ -101,19 +101,41 @@ use_real_temporary()
 		export TMPDIR=/menace-temporary
 }
 
+# send_results TOPIC FILE
 send_results()
 {
-	stty -F /dev/ttyS1 raw -echo
 	{
-		echo "menace-vm results begin"
-		cat "$1"
-		echo "menace-vm results end"
+		echo "menace-vm results begin $1"
+		cat "$2"
+		echo "menace-vm results end $1"
 	} >/dev/ttyS1
+}
+
+# The names of the tests that are asked for, a line each.
+list_tests()
+{
+	# shellcheck disable=SC2154 # build_dir, labels, only: configuration
+	ctest --test-dir "$build_dir" -N -L "$labels" ${only:+-R "$only"} |
+		sed -n 's/^ *Test *#[0-9]*: *//p'
+}
+
+# run_topic TOPIC: all its tests, and out with the results.
+run_topic()
+{
+	local results=/run/results.xml names
+
+	names=$(grep "^$1/" /run/tests | paste -s -d '|')
+	rm -f "$results"
+	# shellcheck disable=SC2154 # build_dir, labels, jobs: configuration
+	ctest --test-dir "$build_dir" -L "$labels" -R "^($names)\$" -j "$jobs" \
+		--output-junit "$results" --output-on-failure --test-output-size-passed 65536 \
+		--no-tests=error
+	send_results "$1" "$results"
 }
 
 main()
 {
-	local results=/run/results.xml status
+	local topic topics
 
 	mount_all || { say "cannot mount the basic file systems"; power_off; }
 	delegate_controllers || { say "cannot delegate the cgroup controllers"; power_off; }
@@ -124,13 +146,15 @@ main()
 	ip link set lo up
 	say "up after $(cut -d' ' -f1 /proc/uptime) s, kernel $(uname -r)"
 
-	# shellcheck disable=SC2154 # build_dir, labels, only and jobs: configuration
-	ctest --test-dir "$build_dir" -L "$labels" ${only:+-R "$only"} -j "$jobs" \
-		--output-junit "$results" --output-on-failure --test-output-size-passed 65536 \
-		--no-tests=error
-	status=$?
-	send_results "$results"
-	say "ctest ended with $status after $(cut -d' ' -f1 /proc/uptime) s"
+	stty -F /dev/ttyS1 raw -echo
+	list_tests >/run/tests
+	# shellcheck disable=SC2154 # topics_done: configuration, those of an earlier boot
+	mapfile -t topics < <(sed 's,/[^/]*$,,' /run/tests | sort -u)
+	for topic in "${topics[@]}"; do
+		[[ " $topics_done " == *" $topic "* ]] || run_topic "$topic"
+	done
+	send_results all /dev/null
+	say "done after $(cut -d' ' -f1 /proc/uptime) s"
 	power_off
 }
 
