@@ -17,6 +17,8 @@
 
 #define SOMEBODY 65534
 
+static const struct mr_lease_note note = { .program = "/bin/\033[1m", .begin_ns = 7 };
+
 struct fixture {
 	struct temptree tree;
 	struct mr_cgroup_host *host;
@@ -44,7 +46,7 @@ static int tear_down(void **state)
 static int take(struct fixture *f, const char *id)
 {
 	struct mr_error err = MR_ERROR_INIT;
-	int fd = mr_lease_take(f->tree.fd, id, f->host, &err);
+	int fd = mr_lease_take(f->tree.fd, id, f->host, &note, &err);
 
 	if (fd < 0)
 		fail_msg("%s", err.msg);
@@ -151,7 +153,7 @@ static void name_that_is_taken_is_an_error(void **state)
 	struct mr_error err = MR_ERROR_INIT;
 	int fd = take(f, "same");
 
-	assert_int_equal(mr_lease_take(f->tree.fd, "same", f->host, &err), -EEXIST);
+	assert_int_equal(mr_lease_take(f->tree.fd, "same", f->host, &note, &err), -EEXIST);
 	assert_string_equal(err.msg, "name the lease of run same: File exists");
 	expect_sweep(f, 0, 0);
 	mr_lease_release(f->tree.fd, "same", fd);
