@@ -40,6 +40,7 @@ target_link_libraries(mr_bpf PUBLIC mr_base)
 add_dependencies(mr_bpf bpf-embed)
 
 add_library(mr_bpf_load STATIC ${CMAKE_SOURCE_DIR}/bpf/loader.c ${CMAKE_SOURCE_DIR}/bpf/minbtf.c
+  ${CMAKE_SOURCE_DIR}/bpf/kinds.c
   ${bpf_dir}/objects.c)
 target_link_libraries(mr_bpf_load PUBLIC mr_bpf PkgConfig::LIBBPF)
 add_dependencies(mr_bpf_load bpf-embed)
