@@ -317,6 +317,73 @@ int mr_cgroup_new(const struct mr_cgroup_host *host, const char *name,
 	return 0;
 }
 
+/* What a hierarchy of v1 serves is seen by its files; of v2 a file that is not there is no error. */
+static unsigned int controllers_seen(const struct mr_group *g)
+{
+	unsigned int seen = 0;
+
+	if (g->ops == &mr_v2_ops)
+		return MR_CONTROLLER_BIT(MR_CONTROLLER_COUNT_) - 1;
+	for (size_t i = 0; i < g->ops->n_stats; i++)
+		if (faccessat(g->dir_fd, g->ops->stats[i].file, R_OK, 0) == 0)
+			seen |= MR_CONTROLLER_BIT(g->ops->stats[i].controller);
+	return seen;
+}
+
+/* 1: it has no such group. */
+static int look_at_group(const struct mr_hierarchy *h, const char *name, struct mr_group *g,
+			 struct mr_error *err)
+{
+	int r = init_group(h, 0, g);
+
+	if (r == 0)
+		r = g->parent_fd = open_parent(g->base_fd);
+	if (r >= 0)
+		r = open_dir(g, name);
+	if (r == 0 && g->ops == &mr_v2_ops) {
+		g->file_fd = openat(g->dir_fd, g->ops->file, O_RDONLY | O_CLOEXEC);
+		r = g->file_fd < 0 ? -errno : 0;
+	}
+	if (r == 0) {
+		g->controllers = controllers_seen(g);
+		return 0;
+	}
+	close_group(g);
+	return r == -ENOENT || r == -ENODEV
+		       ? 1
+		       : mr_err(err, MR_E_SYS, -r, "look at %s/" MR_CGROUP_PARENT "/%s: %m", h->dir,
+				name);
+}
+
+int mr_cgroup_open(const struct mr_cgroup_host *host, const char *name, unsigned int extra_pids,
+		   struct mr_cgroup **ret, struct mr_error *err)
+{
+	struct mr_cgroup *cg;
+	struct stat st;
+	int r = check_name(name, err);
+
+	if (r < 0)
+		return r;
+	cg = alloc_cgroup(host, name);
+	if (!cg)
+		return mr_err(err, MR_E_SYS, ENOMEM, "look at cgroup %s: %m", name);
+	cg->extra_pids = extra_pids;
+	for (size_t i = 0; i < host->n && r >= 0; i++) {
+		r = look_at_group(&host->h[i], name, &cg->groups[cg->n], err);
+		cg->n += r == 0;
+		if (i == 0 && r == 1) /* it comes first and goes last */
+			break;
+	}
+	if (r >= 0 && cg->n > 0 && fstat(cg->groups[0].dir_fd, &st) == 0)
+		cg->id = st.st_ino;
+	if (r >= 0 && cg->n > 0) {
+		*ret = cg;
+		return 0;
+	}
+	mr_cgroup_free(cg);
+	return r;
+}
+
 int mr_cgroup_v2_fd(const struct mr_cgroup *cg)
 {
 	return cg->groups[0].dir_fd;

@@ -46,6 +46,10 @@ const char *mr_cgroup_host_why(const struct mr_cgroup_host *host);
 int mr_cgroup_new(const struct mr_cgroup_host *host, const char *name,
 		  const struct mr_limits *limits, unsigned int extra_pids, struct mr_cgroup **ret,
 		  struct mr_error *err);
+/* Look at BASE/menace/NAME, made by somebody else: for the calls that read, nothing else.  1 when it
+ * is not there. */
+int mr_cgroup_open(const struct mr_cgroup_host *host, const char *name, unsigned int extra_pids,
+		   struct mr_cgroup **ret, struct mr_error *err);
 /* Forget the handle and close its descriptors; the group stays.  Returns NULL. */
 struct mr_cgroup *mr_cgroup_free(struct mr_cgroup *cg);
 

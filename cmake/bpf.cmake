@@ -32,7 +32,7 @@ add_custom_command(OUTPUT ${bpf_dir}/build-id.h ${bpf_dir}/objects.c
   VERBATIM)
 add_custom_target(bpf-embed DEPENDS ${bpf_dir}/build-id.h ${bpf_dir}/objects.c)
 
-foreach(name attach pins probe ring decode start)
+foreach(name attach peek pins probe ring decode start)
   list(APPEND bpf_run_sources ${CMAKE_SOURCE_DIR}/bpf/${name}.c)
 endforeach()
 add_library(mr_bpf STATIC ${bpf_run_sources})
@@ -40,6 +40,7 @@ target_link_libraries(mr_bpf PUBLIC mr_base)
 add_dependencies(mr_bpf bpf-embed)
 
 add_library(mr_bpf_load STATIC ${CMAKE_SOURCE_DIR}/bpf/loader.c ${CMAKE_SOURCE_DIR}/bpf/minbtf.c
+  ${CMAKE_SOURCE_DIR}/bpf/kinds.c
   ${bpf_dir}/objects.c)
 target_link_libraries(mr_bpf_load PUBLIC mr_bpf PkgConfig::LIBBPF)
 add_dependencies(mr_bpf_load bpf-embed)

@@ -309,6 +309,13 @@ static void fill_slots(struct batch *b)
 	}
 }
 
+static void look_for_followers(struct batch *b)
+{
+	for (unsigned int i = 0; i < b->jobs; i++)
+		if (b->slots[i].run)
+			mr_run_followed(b->slots[i].run);
+}
+
 static void on_signal(struct mr_source *source, uint32_t events)
 {
 	struct batch *b = source->owner;
@@ -316,8 +323,11 @@ static void on_signal(struct mr_source *source, uint32_t events)
 
 	(void)events;
 	while (read(source->fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGWINCH || info.ssi_signo == SIGUSR1 ||
-		    info.ssi_signo == SIGUSR2 || info.ssi_signo == SIGTSTP)
+		if (info.ssi_signo == SIGURG)
+			look_for_followers(b);
+		if (info.ssi_signo == SIGURG || info.ssi_signo == SIGWINCH ||
+		    info.ssi_signo == SIGUSR1 || info.ssi_signo == SIGUSR2 ||
+		    info.ssi_signo == SIGTSTP)
 			continue;
 		b->interrupted = true;
 		b->status = 128 + (int)info.ssi_signo;

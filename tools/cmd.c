@@ -17,6 +17,7 @@
 #include "runtime/store/place.h"
 #include "runtime/store/query.h"
 #include "runtime/store/spool.h"
+#include "runtime/supervise/living.h"
 
 #define COMMAND(name) extern const struct mr_cmd mr_cmd_##name;
 #include "tools/commands.def"
@@ -129,4 +130,22 @@ int mr_cmd_find_run(struct mr_store *store, const char *prefix, char **ret, stru
 			      quoted);
 	*ret = mr_str_dup(json_string_value(json_object_get(json_array_get(rows, 0), "run_id")));
 	return 0;
+}
+
+int mr_cmd_find_living(const struct mr_living *list, size_t n, const char *prefix, size_t *ret,
+		       struct mr_error *err)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n && prefix[0]; i++) {
+		if (!mr_str_starts_with(list[i].info.id, prefix))
+			continue;
+		*ret = i;
+		found++;
+	}
+	if (found > 1)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "%zu running sandboxes begin with \"%s\": say more of it", found,
+			      prefix);
+	return found ? 0 : 1;
 }

@@ -21,6 +21,7 @@
 
 struct json_t;
 struct mr_error;
+struct mr_living;
 
 enum mr_cmd_kind {
 	MR_CMD_FLAG, /* bool */
@@ -78,6 +79,9 @@ int mr_cmd_open(const struct mr_cmd_common *common, enum mr_store_mode mode, str
 		struct mr_error *err);
 /* The run whose id begins with prefix: its full id, malloc'd. MR_E_USAGE: none, or several. */
 int mr_cmd_find_run(struct mr_store *store, const char *prefix, char **ret, struct mr_error *err);
+/* The living run whose id begins with prefix: 0 and its place in the list, 1 when there is none. */
+int mr_cmd_find_living(const struct mr_living *list, size_t n, const char *prefix, size_t *ret,
+		       struct mr_error *err);
 /* The value of an MR_CMD_INSTANT to bind: null when it was not given; new reference. */
 struct json_t *mr_cmd_instant(int64_t us);
 /* A document on standard output: for machines, or one line. */

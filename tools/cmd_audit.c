@@ -23,6 +23,7 @@
 #include "runtime/store/sign.h"
 #include "runtime/store/verify.h"
 #include "tools/cmd.h"
+#include "tools/progress.h"
 #include "tools/term.h"
 
 #define CHECKPOINT_MAX 65536
@@ -150,9 +151,7 @@ static int read_checkpoint(const struct audit *audit, json_t **ret, struct mr_er
 
 static void show_progress(int64_t seq, void *owner)
 {
-	(void)owner;
-	if (seq % 500 == 0)
-		fprintf(stderr, "\r%lld rows", (long long)seq);
+	mr_progress_tell(owner, (uint64_t)seq, 0);
 }
 
 static void print_report(const struct audit *audit, const struct mr_verify_report *report)
@@ -198,7 +197,7 @@ static int verify(struct audit *audit, struct mr_error *err)
 	mr_auto_json json_t *checkpoint = NULL;
 	struct mr_verify_opts opts = { .public_key = audit->public_key };
 	struct mr_verify_report report;
-	bool watched = isatty(STDERR_FILENO) && !audit->common.json;
+	struct mr_progress progress;
 	int r = read_checkpoint(audit, &checkpoint, err);
 
 	if (r == 0)
@@ -206,10 +205,11 @@ static int verify(struct audit *audit, struct mr_error *err)
 	if (r < 0)
 		return r;
 	opts.checkpoint = checkpoint;
-	opts.progress = watched ? show_progress : NULL;
+	mr_progress_begin(&progress, "rows of the chain verified");
+	opts.progress = show_progress;
+	opts.owner = &progress;
 	r = mr_verify(store, &opts, &report, err);
-	if (watched)
-		fprintf(stderr, "\r\033[K");
+	mr_progress_end(&progress);
 	if (r < 0)
 		return r;
 	print_report(audit, &report);

@@ -13,6 +13,7 @@
 #include "runtime/store/ingest.h"
 #include "runtime/store/place.h"
 #include "tools/cmd.h"
+#include "tools/progress.h"
 
 struct ingest {
 	struct mr_cmd_common common;
@@ -20,13 +21,25 @@ struct ingest {
 
 static const struct mr_cmd_row rows[] = { MR_CMD_COMMON_ROWS(ingest) };
 
+static void show_progress(const struct mr_ingest_stats *stats, void *owner)
+{
+	mr_progress_tell(owner, stats->records + stats->known + stats->aside, 0);
+}
+
 static int take_in(const struct mr_place *place, struct mr_ingest_stats *stats,
 		   struct mr_error *err)
 {
 	mr_auto_store struct mr_store *store = NULL;
+	struct mr_progress progress;
+	const struct mr_ingest_watch watch = { show_progress, &progress };
 	int r = mr_store_open(place, MR_STORE_WRITE, MR_STORE_BUSY_MS, &store, err);
 
-	return r < 0 ? r : mr_ingest(place, store, stats, err);
+	if (r < 0)
+		return r;
+	mr_progress_begin(&progress, "records taken in");
+	r = mr_ingest_watched(place, store, &watch, stats, err);
+	mr_progress_end(&progress);
+	return r;
 }
 
 static int run(void *values, char **words, struct mr_error *err)

@@ -11,6 +11,7 @@
 #include "runtime/store/retain.h"
 #include "runtime/store/sign.h"
 #include "tools/cmd.h"
+#include "tools/progress.h"
 
 struct purge {
 	struct mr_cmd_common common;
@@ -52,10 +53,16 @@ static int tell_candidates(const struct purge *purge, struct mr_store *store,
 	return r;
 }
 
+static void show_progress(size_t done, size_t total, void *owner)
+{
+	mr_progress_tell(owner, done, total);
+}
+
 static int purge_runs(const struct purge *purge, struct mr_store *store,
 		      const struct mr_purge_opts *chosen, struct mr_error *err)
 {
 	struct mr_purge_opts opts = *chosen;
+	struct mr_progress progress;
 	struct mr_sign_key key;
 	int64_t runs = 0, sealed = 0;
 	int r = 0;
@@ -64,8 +71,12 @@ static int purge_runs(const struct purge *purge, struct mr_store *store,
 		r = mr_sign_key_read(purge->key, &key, err);
 		opts.key = &key;
 	}
+	mr_progress_begin(&progress, "deleting, tables done");
+	opts.progress = show_progress;
+	opts.owner = &progress;
 	if (r == 0)
 		r = mr_retain_purge(store, &opts, &runs, &sealed, err);
+	mr_progress_end(&progress);
 	mr_sign_key_forget(&key);
 	if (r == 0)
 		tell(purge, runs, sealed);

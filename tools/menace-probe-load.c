@@ -5,6 +5,7 @@
  *   menace-probe-load load LEVEL     make what this build needs for the level, unless it is there
  *   menace-probe-load purge          remove what no run uses
  *   menace-probe-load entries        ids of the control groups that are observed at present
+ *   menace-probe-load kinds          kinds of programs, each with 0 or the errno of its refusal
  *
  * Apart from menace-run because of libbpf: what starts for every run stays small.  A failed
  * load is told to menace-run as one struct mr_error on standard output, which is a pipe then,
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpf/kinds.h"
 #include "bpf/loader.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
@@ -70,6 +72,18 @@ static int entries(void)
 	return mr_loader_entries(print_entry, NULL, &err) < 0 ? fail(&err) : 0;
 }
 
+static void print_kind(void *owner, const char *name, int errnum)
+{
+	(void)owner;
+	printf("%s %d\n", name, errnum);
+}
+
+static int kinds(void)
+{
+	mr_kinds_try(print_kind, NULL);
+	return fflush(stdout) == 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -80,6 +94,9 @@ int main(int argc, char **argv)
 		return purge();
 	if (argc == 2 && strcmp(argv[1], "entries") == 0)
 		return entries();
-	mr_err(&err, MR_E_USAGE, EINVAL, "usage: menace-probe-load load LEVEL | purge | entries");
+	if (argc == 2 && strcmp(argv[1], "kinds") == 0)
+		return kinds();
+	mr_err(&err, MR_E_USAGE, EINVAL,
+	       "usage: menace-probe-load load LEVEL | purge | entries | kinds");
 	return fail(&err);
 }

@@ -38,8 +38,8 @@ int mr_session_fail(const struct mr_error *err)
 
 int mr_session_signals(struct mr_error *err)
 {
-	static const int taken[] = { SIGINT,  SIGTERM, SIGHUP,	SIGQUIT,
-				     SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH };
+	static const int taken[] = { SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT, SIGTSTP,
+				     SIGUSR1, SIGUSR2, SIGWINCH, SIGURG };
 	sigset_t set;
 	int fd;
 

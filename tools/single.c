@@ -81,6 +81,8 @@ static void on_signal(struct mr_source *source, uint32_t events)
 			suspend(s);
 		else if (sig == SIGWINCH)
 			mr_run_resize(s->run, STDIN_FILENO);
+		else if (sig == SIGURG)
+			mr_run_followed(s->run);
 		else if (sig == SIGUSR1 || sig == SIGUSR2)
 			mr_run_forward(s->run, sig);
 		else

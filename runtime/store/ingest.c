@@ -36,6 +36,7 @@ struct ingest {
 	const struct mr_place *place;
 	struct mr_store *store;
 	struct mr_ingest_stats *stats;
+	const struct mr_ingest_watch *watch; /* or NULL */
 	const char *path; /* present file */
 	const char *buf;
 	size_t size;
@@ -132,6 +133,8 @@ static int take_batch(struct ingest *in, size_t *at, struct mr_error *err)
 			return r < 0 ? r : 1;
 		}
 		r = take_piece(in, &piece, err);
+		if (in->watch)
+			in->watch->progress(in->stats, in->watch->owner);
 	}
 	if (r == 0)
 		return mr_store_commit(in->store, err);
@@ -182,10 +185,11 @@ static int take_file(struct ingest *in, struct mr_error *err)
 	return r;
 }
 
-int mr_ingest(const struct mr_place *place, struct mr_store *store, struct mr_ingest_stats *stats,
-	      struct mr_error *err)
+int mr_ingest_watched(const struct mr_place *place, struct mr_store *store,
+		      const struct mr_ingest_watch *watch, struct mr_ingest_stats *stats,
+		      struct mr_error *err)
 {
-	struct ingest in = { .place = place, .store = store, .stats = stats };
+	struct ingest in = { .place = place, .store = store, .stats = stats, .watch = watch };
 	char **paths = NULL;
 	int r;
 
@@ -199,4 +203,10 @@ int mr_ingest(const struct mr_place *place, struct mr_store *store, struct mr_in
 	}
 	mr_spool_free_paths(paths);
 	return r;
+}
+
+int mr_ingest(const struct mr_place *place, struct mr_store *store, struct mr_ingest_stats *stats,
+	      struct mr_error *err)
+{
+	return mr_ingest_watched(place, store, NULL, stats, err);
 }

@@ -21,7 +21,17 @@ struct mr_ingest_stats {
 	size_t busy; /* files left: another process writes or takes them in */
 };
 
+/* Told after each record; or NULL. */
+struct mr_ingest_watch {
+	void (*progress)(const struct mr_ingest_stats *stats, void *owner);
+	void *owner;
+};
+
 /* Take in all that waits at place into store (MR_STORE_WRITE). *stats (never NULL) is valid
  * also after a failure. */
 int mr_ingest(const struct mr_place *place, struct mr_store *store, struct mr_ingest_stats *stats,
 	      struct mr_error *err);
+/* The same, watched. */
+int mr_ingest_watched(const struct mr_place *place, struct mr_store *store,
+		      const struct mr_ingest_watch *watch, struct mr_ingest_stats *stats,
+		      struct mr_error *err);

@@ -97,7 +97,8 @@ int mr_retain_candidates(struct mr_store *store, const struct mr_purge_opts *opt
 }
 
 /* All tables that have rows of a run: the schema knows. */
-static int delete_rows(struct mr_store *store, struct mr_error *err)
+static int delete_rows(struct mr_store *store, const struct mr_purge_opts *opts,
+		       struct mr_error *err)
 {
 	mr_auto_json json_t *tables = NULL;
 	size_t i;
@@ -114,6 +115,8 @@ static int delete_rows(struct mr_store *store, struct mr_error *err)
 		if (r == 0)
 			r = mr_store_exec(store, sql, "purge", err);
 		sqlite3_free(sql);
+		if (opts->progress) /* making the file smaller comes last */
+			opts->progress(i + 1, json_array_size(tables) + 1, opts->owner);
 	}
 	if (r == 0)
 		r = mr_query_run(store, "purge.links", NULL, err);
@@ -189,7 +192,7 @@ static int purge(struct mr_store *store, const struct mr_purge_opts *opts, int64
 		if (r == 0)
 			r = mark_runs(store, runs, seq, err);
 		if (r == 0)
-			r = delete_rows(store, err);
+			r = delete_rows(store, opts, err);
 	}
 	if (r == 0 && opts->key)
 		r = seal(store, opts->key, ret_sealed, err);

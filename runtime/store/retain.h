@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct json_t;
@@ -26,6 +27,9 @@ struct mr_purge_opts {
 	const char *run_id; /* only this one; NULL: all that before_us lets through */
 	const char *reason; /* for the account */
 	const struct mr_sign_key *key; /* NULL: seal nothing */
+	/* So many of the steps are done, each table being one; or NULL. */
+	void (*progress)(size_t done, size_t total, void *owner);
+	void *owner;
 };
 
 /* Runs that a purge would delete: array of {run_id}, new reference. */

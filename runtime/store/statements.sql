@@ -309,6 +309,42 @@ SELECT * FROM connections WHERE run_id = :run_id ORDER BY n;
 SELECT n, boot_ns, tgid, tid, comm, object, detail FROM events
 	WHERE run_id = :run_id AND type = 'crash' ORDER BY n LIMIT 16;
 
+--@ run.events
+SELECT boot_ns, type, tgid, start_boot_ns, comm, object, detail FROM (
+	SELECT boot_ns, 1 AS rank, type, tgid, start_boot_ns, comm, object, detail
+	FROM events WHERE run_id = :run_id
+	UNION ALL SELECT start_boot_ns, 0, 'fork', parent_tgid, parent_start_boot_ns,
+		(SELECT e.comm FROM events AS e WHERE e.run_id = :run_id AND e.type = 'exec'
+			AND e.tgid = p.parent_tgid AND e.start_boot_ns = p.parent_start_boot_ns
+			AND e.boot_ns <= p.start_boot_ns ORDER BY e.boot_ns DESC LIMIT 1),
+		NULL, json_object('child_tgid', tgid)
+	FROM processes AS p WHERE run_id = :run_id AND parent_tgid IS NOT NULL
+	UNION ALL SELECT exit_boot_ns, 3, 'exit', tgid, start_boot_ns, comm, NULL,
+		json_object('exit_code', exit_code, 'exit_signal', exit_signal,
+			'core_dumped', core_dumped, 'rss_peak_bytes', rss_peak_bytes)
+	FROM processes WHERE run_id = :run_id AND exit_boot_ns IS NOT NULL
+	UNION ALL SELECT value ->> 'exit_boot_ns', 2, 'oom', value ->> 'tgid',
+		value ->> 'start_boot_ns', value ->> 'comm', NULL,
+		json_object('rss_peak_bytes', value ->> 'rss_peak_bytes')
+	FROM links, json_each(links.body, '$.data.processes')
+	WHERE run_id = :run_id AND kind = 'telemetry' AND value ->> 'oom_victim'
+	UNION ALL SELECT first_ns, 1, 'denial', pid, NULL, comm, object,
+		json_object('layer', layer, 'what', what, 'errno', errno, 'errno_name', errno_name,
+			'rule', rule, 'reason', reason, 'allow', allow, 'count', count)
+	FROM denials WHERE run_id = :run_id)
+ORDER BY boot_ns, rank, tgid;
+
+--@ run.unseen
+SELECT (SELECT total(count) FROM losses WHERE run_id = :run_id)
+	+ (SELECT total((body ->> '$.data.books.events_not_listed')
+		+ (body ->> '$.data.books.processes_not_listed'))
+		FROM links WHERE run_id = :run_id AND kind = 'telemetry')
+	+ coalesce(denials_dropped, 0) AS count,
+	(SELECT max(body ->> '$.data.reason') FROM links
+		WHERE run_id = :run_id AND kind = 'telemetry') AS unknown,
+	stored_boot_ns - (stored_real_us - started_us) * 1000 AS begin_ns
+FROM runs WHERE run_id = :run_id;
+
 --@ run.losses
 SELECT type, reason, count FROM losses WHERE run_id = :run_id ORDER BY type, reason;
 

@@ -275,3 +275,29 @@ struct json_t *mr_denials_to_json(const struct mr_denials *tbl)
 			 (json_int_t)tbl->dropped, "by_layer", by_layer, "rows", rows, "overflow",
 			 overflow);
 }
+
+json_t *mr_denials_event(const struct mr_denials *tbl, size_t i)
+{
+	const struct mr_denials_row *row = i < tbl->n_rows ? &tbl->rows[i] : NULL;
+	json_t *event = row ? json_object() : NULL, *detail = row ? json_object() : NULL;
+	const char *name = row ? strerrorname_np(row->errnum) : NULL;
+
+	if (!row)
+		return NULL;
+	json_object_set_new(detail, "layer", json_string(layer_names[row->layer]));
+	set_text(detail, "what", row->what);
+	json_object_set_new(detail, "errno", json_integer(row->errnum));
+	json_object_set_new(detail, "errno_name",
+			    row->errnum && name ? json_string(name) : json_null());
+	set_text(detail, "rule", row->rule);
+	set_text(detail, "reason", row->reason);
+	set_text(detail, "allow", row->allow);
+	json_object_set_new(event, "boot_ns", json_integer((json_int_t)row->first_ns));
+	json_object_set_new(event, "type", json_string("denial"));
+	json_object_set_new(event, "tgid", row->pid > 0 ? json_integer(row->pid) : json_null());
+	json_object_set_new(event, "start_boot_ns", json_null());
+	set_text(event, "comm", row->comm[0] ? row->comm : NULL);
+	set_text(event, "object", row->object);
+	json_object_set_new(event, "detail", detail);
+	return event;
+}

@@ -80,3 +80,7 @@ const char *mr_denials_layer_name(enum mr_denial_layer layer);
  *             "object_truncated": true when the object was longer than is kept
  *   overflow  [{layer, what, count}] of the dropped ones */
 struct json_t *mr_denials_to_json(const struct mr_denials *tbl);
+
+/* The i-th row as an event of type "denial", as trail.h has them; new reference, NULL when there is
+ * none. */
+struct json_t *mr_denials_event(const struct mr_denials *tbl, size_t i);

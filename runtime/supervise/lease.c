@@ -6,12 +6,22 @@
  * is no moment at which a sweep could take a living run for a dead one.  The lock
  * belongs to the open file description: the sandbox's side closes its copy as its
  * first step, and with the supervisor's death it is gone.
+ *
+ *   BASE directories, one a line
+ *   (an empty line)
+ *   PID BEGIN            of the supervisor; CLOCK_BOOTTIME in ns
+ *   PROGRAM NUL NAME NUL
+ *
+ * Sockets of those who asked to follow a run lie beside the leases (follow.h).
  */
 #include "runtime/supervise/lease.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +34,13 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/str.h"
+#include "runtime/base/units.h"
+#include "runtime/supervise/follow.h"
 
 #define SWEEP_TIMEOUT_MS 5000
 #define BASES_MAX 16384 /* four paths */
+#define TEXT_MAX (BASES_MAX + 1024)
 
 /* Crockford's base32: sorts as the bits do. */
 static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -71,19 +85,36 @@ static int open_own_dir(int dir_fd, const char *name, struct mr_error *err)
 	return mr_take_fd(fd);
 }
 
+/* BASE of BASE/NAME/leases. */
+static const char *choose_base(char name[32])
+{
+	const char *xdg = getenv("XDG_RUNTIME_DIR");
+
+	snprintf(name, 32, "menace");
+	if (geteuid() == 0)
+		return "/run";
+	if (xdg && xdg[0] == '/')
+		return xdg;
+	snprintf(name, 32, "menace-%u", geteuid());
+	return "/tmp";
+}
+
+int mr_lease_folder(char *ret, size_t size)
+{
+	char name[32];
+	const char *base = choose_base(name);
+
+	return snprintf(ret, size, "%s/%s/leases", base, name) < (int)size ? 0 : -ENAMETOOLONG;
+}
+
 int mr_lease_open_dir(struct mr_error *err)
 {
-	const char *base = "/run", *xdg = getenv("XDG_RUNTIME_DIR");
-	char name[32] = "menace";
+	char name[32];
+	const char *base = choose_base(name);
 	mr_auto_close int base_fd = -1;
 	mr_auto_close int own = -1;
 	int fd;
 
-	if (geteuid() != 0) {
-		base = xdg && xdg[0] == '/' ? xdg : "/tmp";
-		if (base != xdg)
-			snprintf(name, sizeof(name), "menace-%u", geteuid());
-	}
 	base_fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (base_fd < 0)
 		return mr_err(err, MR_E_SYS, errno, "open %s: %m", base);
@@ -101,11 +132,26 @@ static int lock_ofd(int fd)
 	return fcntl(fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
 }
 
+/* The whole text; its length, or negative errno. */
+static int format_text(const struct mr_cgroup_host *host, const struct mr_lease_note *note,
+		       char text[TEXT_MAX])
+{
+	int bases = mr_cgroup_host_bases(host, text, BASES_MAX), n;
+
+	if (bases < 0)
+		return bases;
+	n = snprintf(text + bases, (size_t)(TEXT_MAX - bases), "\n%d %" PRIu64 "\n%.*s%c%.*s",
+		     getpid(), note->begin_ns, MR_LEASE_NAME_MAX,
+		     note->program ? note->program : "", '\0', MR_LEASE_NAME_MAX,
+		     note->name ? note->name : "");
+	return bases + n + 1;
+}
+
 int mr_lease_take(int dir_fd, const char *id, const struct mr_cgroup_host *host,
-		  struct mr_error *err)
+		  const struct mr_lease_note *note, struct mr_error *err)
 {
 	mr_auto_close int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	char path[32], bases[BASES_MAX];
+	char path[32], text[TEXT_MAX];
 	int r;
 
 	if (fd < 0)
@@ -113,9 +159,9 @@ int mr_lease_take(int dir_fd, const char *id, const struct mr_cgroup_host *host,
 	r = lock_ofd(fd);
 	if (r < 0)
 		return mr_err(err, MR_E_SYS, -r, "lock the lease of run %s: %m", id);
-	r = mr_cgroup_host_bases(host, bases, sizeof(bases));
+	r = format_text(host, note, text);
 	if (r >= 0)
-		r = mr_write_full(fd, bases, (size_t)r);
+		r = mr_write_full(fd, text, (size_t)r);
 	if (r < 0)
 		return mr_err(err, MR_E_SYS, -r, "write the lease of run %s: %m", id);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -131,18 +177,29 @@ int mr_lease_release(int dir_fd, const char *id, int lease_fd)
 	return mr_close(lease_fd);
 }
 
+/* Where the BASE directories end, with their last newline. */
+static size_t bases_length(const char *text)
+{
+	const char *end = strstr(text, "\n\n");
+
+	if (text[0] == '\n')
+		return 0;
+	return end ? (size_t)(end - text) + 1 : strlen(text);
+}
+
 /* The groups named in an abandoned lease. */
 static int sweep_groups(int lease_fd, const char *id, struct mr_error *err)
 {
 	struct mr_cgroup_host *host = NULL;
-	char bases[BASES_MAX];
-	ssize_t n = mr_read_full(lease_fd, bases, sizeof(bases) - 1);
+	char text[TEXT_MAX];
+	ssize_t n = mr_read_full(lease_fd, text, sizeof(text) - 1);
 	int r;
 
 	if (n < 0)
 		return mr_err(err, MR_E_SYS, (int)-n, "read the lease of run %s: %m", id);
-	bases[n] = '\0';
-	r = mr_cgroup_host_at(bases, &host, err);
+	text[n] = '\0';
+	text[bases_length(text)] = '\0';
+	r = mr_cgroup_host_at(text, &host, err);
 	if (r == 0)
 		r = mr_cgroup_sweep(host, id, SWEEP_TIMEOUT_MS, err);
 	mr_cgroup_host_free(host);
@@ -185,12 +242,92 @@ int mr_lease_sweep(int dir_fd, size_t *ret_failed, struct mr_error *err)
 	while ((entry = readdir(dir))) {
 		int r;
 
-		if (entry->d_name[0] == '.')
+		if (entry->d_name[0] == '.') {
+			mr_follow_sweep(dir_fd, entry->d_name);
 			continue;
+		}
 		r = sweep_one(dir_fd, entry->d_name, err);
 		swept += r > 0;
 		failed += r < 0;
 	}
 	*ret_failed = failed;
 	return swept;
+}
+
+/* --- looking at the leases of living runs ------------------------------------------------ */
+
+static bool is_held(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* "PID BEGIN" */
+static bool parse_numbers(char *line, struct mr_lease_info *info)
+{
+	char *space = strchr(line, ' ');
+	uint64_t pid;
+
+	if (!space)
+		return false;
+	*space = '\0';
+	if (mr_units_parse_count(line, &pid, NULL) < 0 || pid == 0 || pid > INT_MAX ||
+	    mr_units_parse_count(space + 1, &info->begin_ns, NULL) < 0)
+		return false;
+	info->pid = (pid_t)pid;
+	return true;
+}
+
+/* The text may be anything: of another version, or of a user who wrote it by hand. */
+static bool parse_text(char *text, size_t size, struct mr_lease_info *info)
+{
+	size_t n = bases_length(text);
+	char *line = text + n + 1, *end = n + 1 < size ? strchr(line, '\n') : NULL;
+	char *program = end + 1, *name;
+
+	if (!end || text[n] != '\n')
+		return false;
+	*end = '\0';
+	if (!parse_numbers(line, info))
+		return false;
+	name = program + strlen(program) + 1;
+	info->bases = mr_str_ndup(text, n);
+	info->program = mr_str_dup(program);
+	info->name = name < text + size && *name ? mr_str_dup(name) : NULL;
+	return true;
+}
+
+int mr_lease_read(int dir_fd, const char *id, struct mr_lease_info *ret)
+{
+	mr_auto_close int fd = openat(dir_fd, id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct mr_lease_info info = { .pid = 0 };
+	char text[TEXT_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || strspn(id, digits) != sizeof(info.id) - 1 ||
+	    strlen(id) != sizeof(info.id) - 1 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    !is_held(fd))
+		return 1;
+	n = mr_read_full(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 1;
+	text[n] = '\0';
+	snprintf(info.id, sizeof(info.id), "%s", id);
+	info.uid = st.st_uid;
+	if (!parse_text(text, (size_t)n, &info)) {
+		mr_lease_info_deinit(&info);
+		return 1;
+	}
+	*ret = info;
+	return 0;
+}
+
+void mr_lease_info_deinit(struct mr_lease_info *info)
+{
+	free(info->bases);
+	free(info->program);
+	free(info->name);
+	*info = (struct mr_lease_info){ .pid = 0 };
 }

@@ -10,6 +10,8 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct mr_error;
 struct mr_cgroup_host;
@@ -22,12 +24,34 @@ void mr_lease_new_id(char ret_id[MR_RUN_ID_SIZE]);
 /* The folder of leases (/run/menace/leases as root, else below XDG_RUNTIME_DIR or /tmp), made
  * if missing, refused when it is not ours alone. Descriptor or negative errno. */
 int mr_lease_open_dir(struct mr_error *err);
+/* Its path, whether it is there or not. */
+int mr_lease_folder(char *ret, size_t size);
+#define MR_LEASE_NAME_MAX 256 /* of program and name each; what is longer is cut */
+/* For those who look at running sandboxes. */
+struct mr_lease_note {
+	const char *program, *name; /* NULL: none */
+	uint64_t begin_ns; /* CLOCK_BOOTTIME */
+};
 /* Take the lease of a run whose groups will be at the BASE directories of host: descriptor that
  * holds it, or negative errno. */
 int mr_lease_take(int dir_fd, const char *id, const struct mr_cgroup_host *host,
-		  struct mr_error *err);
+		  const struct mr_lease_note *note, struct mr_error *err);
 /* Give it back: remove the file, close the descriptor; returns -1. */
 int mr_lease_release(int dir_fd, const char *id, int lease_fd);
 /* Remove what dead supervisors left.  The number of runs swept, or negative errno; a run that
  * cannot be swept is left for the next start and counted in *ret_failed. */
 int mr_lease_sweep(int dir_fd, size_t *ret_failed, struct mr_error *err);
+
+/* What the lease of a living run says; to be believed no more than its owner. */
+struct mr_lease_info {
+	char id[MR_RUN_ID_SIZE];
+	uid_t uid; /* whose it is */
+	pid_t pid; /* of the supervisor, as he sees himself */
+	uint64_t begin_ns; /* CLOCK_BOOTTIME */
+	char *bases; /* for mr_cgroup_host_at() */
+	char *program, *name; /* any bytes; name may be NULL */
+};
+/* 0, or 1 when this is no lease that somebody holds.  *ret is given back by
+ * mr_lease_info_deinit(). */
+int mr_lease_read(int dir_fd, const char *id, struct mr_lease_info *ret);
+void mr_lease_info_deinit(struct mr_lease_info *info);

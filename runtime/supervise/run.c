@@ -179,6 +179,20 @@ static int launch(struct mr_run *run, struct mr_error *err)
 	return mr_streams_start_input(run, source, feed, err);
 }
 
+static int take_lease(struct mr_run *run, struct mr_error *err)
+{
+	const struct mr_spec *spec = run->spec;
+	const char *program = spec->snippet_path   ? spec->snippet_path
+			      : spec->snippet_code ? spec->lang
+			      : spec->argv.n	   ? spec->argv.v[0]
+						   : NULL;
+	const struct mr_lease_note note = { program, spec->name, run->begin_ns };
+
+	run->lease_fd =
+		mr_lease_take(run->host->lease_dir, run->id, run->host->cgroups, &note, err);
+	return run->lease_fd;
+}
+
 static int start(struct mr_run *run, struct mr_error *err)
 {
 	int r;
@@ -189,8 +203,7 @@ static int start(struct mr_run *run, struct mr_error *err)
 	if (r == 0)
 		r = mr_result_check_keep(run, err);
 	if (r == 0)
-		r = run->lease_fd =
-			mr_lease_take(run->host->lease_dir, run->id, run->host->cgroups, err);
+		r = take_lease(run, err);
 	if (r >= 0)
 		r = make_cgroup(run, err);
 	run->cgroup_ns = mr_now_ns();
@@ -671,6 +684,7 @@ static void finish(struct mr_run *run)
 	run->verdict = mr_verdict_reach(&run->facts);
 	if (run->verdict.exit_status != 0 && run->telemetry.trail)
 		mr_trail_keep_last(run->telemetry.trail);
+	mr_follow_end(run);
 	if (run->opts.on_done)
 		run->opts.on_done(run, run->opts.owner);
 }

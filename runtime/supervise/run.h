@@ -55,6 +55,8 @@ void mr_run_forward(struct mr_run *run, int sig);
 /* Stop the payload, and let it go on: job control of the caller. */
 void mr_run_suspend(struct mr_run *run);
 void mr_run_resume(struct mr_run *run, uint64_t stopped_ns);
+/* SIGURG came: somebody may have asked to follow it (follow.h). */
+void mr_run_followed(struct mr_run *run);
 /* Set the size of the payload's terminal from the caller's. */
 void mr_run_resize(struct mr_run *run, int tty_fd);
 

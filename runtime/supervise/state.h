@@ -16,6 +16,7 @@
 #include "runtime/supervise/changes.h"
 #include "runtime/supervise/deadline.h"
 #include "runtime/supervise/denials.h"
+#include "runtime/supervise/follow.h"
 #include "runtime/supervise/keep.h"
 #include "runtime/supervise/lease.h"
 #include "runtime/supervise/notify.h"
@@ -53,6 +54,7 @@ struct mr_run {
 	struct mr_notify notify;
 	struct mr_denials denials;
 	struct mr_telemetry telemetry;
+	struct mr_follow *follow; /* NULL: nobody follows it */
 	struct mr_procs procs; /* polled usage, without a control group */
 
 	bool init_gone, group_empty;

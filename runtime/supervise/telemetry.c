@@ -139,6 +139,11 @@ void mr_telemetry_begin(struct mr_telemetry *t, struct mr_run_host *host,
 	t->setup_ns = mr_now_ns() - then;
 }
 
+void mr_telemetry_read(struct mr_telemetry *t)
+{
+	mr_probe_run_read(&t->probe, take_event, t);
+}
+
 void mr_telemetry_finish(struct mr_telemetry *t)
 {
 	if (!t->probe.probes)

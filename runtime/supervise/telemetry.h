@@ -51,6 +51,8 @@ struct mr_telemetry_host *mr_telemetry_host_free(struct mr_telemetry_host *host)
 /* Before the first process of the run is made.  cgroup NULL: there is none. */
 void mr_telemetry_begin(struct mr_telemetry *t, struct mr_run_host *host,
 			const struct mr_spec *spec, const struct mr_cgroup *cgroup);
+/* Take what the kernel has ready now; by itself it is taken when much is there, and at the end. */
+void mr_telemetry_read(struct mr_telemetry *t);
 /* After the last one is gone. */
 void mr_telemetry_finish(struct mr_telemetry *t);
 void mr_telemetry_deinit(struct mr_telemetry *t);

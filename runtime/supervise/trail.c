@@ -486,3 +486,134 @@ json_t *mr_trail_events(const struct mr_trail *trail)
 	free(order);
 	return list;
 }
+
+/* --- rows for followers -------------------------------------------------------------------- */
+
+struct row {
+	uint64_t time_ns;
+	int rank; /* of rows of one moment */
+	json_t *json;
+};
+
+enum { RANK_FORK, RANK_EVENT, RANK_OOM, RANK_EXIT };
+
+static json_t *life_json(const char *type, uint64_t time_ns, uint32_t pid, uint64_t start_ns,
+			 json_t *comm, json_t *detail)
+{
+	return json_pack("{s:I, s:s, s:o, s:o, s:o, s:n, s:o}", "boot_ns", (json_int_t)time_ns,
+			 "type", type, "tgid", number_or_null(pid), "start_boot_ns",
+			 number_or_null(start_ns), "comm", comm, "object", "detail", detail);
+}
+
+/* parent_comm NULL: not known any more. */
+static json_t *fork_json(const struct process *p, const char *parent_comm)
+{
+	return life_json("fork", p->start_ns, p->parent_pid, p->parent_start_ns,
+			 parent_comm ? plain_text(parent_comm, strlen(parent_comm)) : json_null(),
+			 json_pack("{s:I, s:o}", "child_tgid", (json_int_t)p->pid,
+				   "child_inner_pid", number_or_null(p->inner_pid)));
+}
+
+static json_t *exit_json(const struct process *p)
+{
+	json_t *detail = json_object();
+
+	set_end(detail, p);
+	json_object_del(detail, "exit_boot_ns");
+	json_object_del(detail, "oom_victim");
+	return life_json("exit", p->exit_ns, p->pid, p->start_ns,
+			 plain_text(p->comm, strlen(p->comm)), detail);
+}
+
+static json_t *oom_json(const struct process *p)
+{
+	return life_json("oom", p->exit_ns, p->pid, p->start_ns,
+			 plain_text(p->comm, strlen(p->comm)),
+			 json_pack("{s:o}", "rss_peak_bytes", number_or_null(p->rss_max_bytes)));
+}
+
+/* The process as its end alone tells it: there may be no room for its row. */
+static struct process ended_process(const struct mr_event *e)
+{
+	struct process p = { .pid = e->pid,
+			     .start_ns = e->exit.start_ns,
+			     .exit_ns = e->time_ns,
+			     .wait_status = e->exit.wait_status,
+			     .rss_max_bytes = e->exit.rss_max_bytes,
+			     .oom_victim = e->exit.oom_victim };
+
+	memcpy(p.comm, e->comm, sizeof(p.comm));
+	return p;
+}
+
+static struct process made_process(const struct mr_trail *trail, const struct mr_event *e)
+{
+	const struct process *parent = find_process(trail, e->pid);
+
+	return (struct process){ .pid = e->fork.child_pid,
+				 .inner_pid = e->fork.child_inner_pid,
+				 .start_ns = e->fork.start_ns,
+				 .parent_pid = e->pid,
+				 .parent_start_ns = parent ? parent->start_ns : 0 };
+}
+
+void mr_trail_show(const struct mr_trail *trail, const struct mr_event *e, mr_trail_fn *fn,
+		   void *owner)
+{
+	const struct process *p = find_process(trail, e->pid);
+	const struct kept kept = { .event = *e, .start_ns = p ? p->start_ns : 0 };
+	struct process life;
+
+	if (e->type == MR_EVENT_fork) {
+		life = made_process(trail, e);
+		fn(owner, fork_json(&life, e->comm));
+	} else if (e->type == MR_EVENT_exit) {
+		life = ended_process(e);
+		if (life.oom_victim)
+			fn(owner, oom_json(&life));
+		fn(owner, exit_json(&life));
+	} else {
+		fn(owner, event_json(&kept));
+	}
+}
+
+static int by_row(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static size_t list_rows(const struct mr_trail *trail, struct row *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < trail->n_events; i++)
+		rows[n++] = (struct row){ trail->events[i].event.time_ns, RANK_EVENT,
+					  event_json(&trail->events[i]) };
+	for (size_t i = 0; i < trail->n_processes; i++) {
+		const struct process *p = &trail->processes[i];
+
+		if (p->parent_pid)
+			rows[n++] = (struct row){ p->start_ns, RANK_FORK, fork_json(p, NULL) };
+		if (p->exit_ns && p->oom_victim)
+			rows[n++] = (struct row){ p->exit_ns, RANK_OOM, oom_json(p) };
+		if (p->exit_ns)
+			rows[n++] = (struct row){ p->exit_ns, RANK_EXIT, exit_json(p) };
+	}
+	return n;
+}
+
+void mr_trail_replay(const struct mr_trail *trail, mr_trail_fn *fn, void *owner)
+{
+	struct row *rows =
+		mr_str_alloc((trail->n_events + 3 * trail->n_processes + 1) * sizeof(*rows));
+	size_t n = list_rows(trail, rows);
+
+	qsort(rows, n, sizeof(*rows), by_row);
+	for (size_t i = 0; i < n; i++)
+		fn(owner, rows[i].json);
+	free(rows);
+}

@@ -36,5 +36,12 @@ size_t mr_trail_last_kept(const struct mr_trail *trail);
 struct json_t *mr_trail_processes(const struct mr_trail *trail);
 /* In the order of time, forks and exits left to the processes. */
 struct json_t *mr_trail_events(const struct mr_trail *trail);
+/* An event as one or two rows of that kind, forks and exits too; those who look at it while it
+ * goes on get these.  Each row is a new reference. */
+typedef void mr_trail_fn(void *owner, struct json_t *row);
+void mr_trail_show(const struct mr_trail *trail, const struct mr_event *event, mr_trail_fn *fn,
+		   void *owner);
+/* All that is kept as such rows, in the order of time. */
+void mr_trail_replay(const struct mr_trail *trail, mr_trail_fn *fn, void *owner);
 uint64_t mr_trail_processes_left_out(const struct mr_trail *trail);
 uint64_t mr_trail_events_left_out(const struct mr_trail *trail);

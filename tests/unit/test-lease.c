@@ -17,6 +17,8 @@
 
 #define SOMEBODY 65534
 
+static const struct mr_lease_note note = { .program = "/bin/\033[1m", .begin_ns = 7 };
+
 struct fixture {
 	struct temptree tree;
 	struct mr_cgroup_host *host;
@@ -44,7 +46,7 @@ static int tear_down(void **state)
 static int take(struct fixture *f, const char *id)
 {
 	struct mr_error err = MR_ERROR_INIT;
-	int fd = mr_lease_take(f->tree.fd, id, f->host, &err);
+	int fd = mr_lease_take(f->tree.fd, id, f->host, &note, &err);
 
 	if (fd < 0)
 		fail_msg("%s", err.msg);
@@ -151,7 +153,7 @@ static void name_that_is_taken_is_an_error(void **state)
 	struct mr_error err = MR_ERROR_INIT;
 	int fd = take(f, "same");
 
-	assert_int_equal(mr_lease_take(f->tree.fd, "same", f->host, &err), -EEXIST);
+	assert_int_equal(mr_lease_take(f->tree.fd, "same", f->host, &note, &err), -EEXIST);
 	assert_string_equal(err.msg, "name the lease of run same: File exists");
 	expect_sweep(f, 0, 0);
 	mr_lease_release(f->tree.fd, "same", fd);
@@ -284,9 +286,105 @@ static void folder_of_somebody_else_is_refused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+#define ID "00000000000000000000000000"
+
+/* A lease of somebody's own making, held; what is read of it. */
+static int read_text(struct fixture *f, const char *text, size_t size, struct mr_lease_info *info)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	mr_auto_close int fd = openat(f->tree.fd, ID, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int r;
+
+	assert_int_equal(write(fd, text, size), size);
+	assert_int_equal(mr_lease_read(f->tree.fd, ID, info), 1); /* nobody holds it */
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	r = mr_lease_read(f->tree.fd, ID, info);
+	assert_int_equal(unlinkat(f->tree.fd, ID, 0), 0);
+	return r;
+}
+
+static void lease_tells_who_holds_it(void **state)
+{
+	static const struct mr_lease_note named = { "prog \033[1m\n", "a name\377", 123456789 };
+	struct fixture *f = *state;
+	struct mr_error err;
+	struct mr_lease_info info;
+	char bases[16384];
+	int fd = mr_lease_take(f->tree.fd, ID, f->host, &named, &err);
+
+	assert_true(fd >= 0);
+	assert_int_equal(mr_lease_read(f->tree.fd, ID, &info), 0);
+	assert_string_equal(info.id, ID);
+	assert_int_equal(info.pid, getpid());
+	assert_int_equal(info.uid, geteuid());
+	assert_int_equal(info.begin_ns, 123456789);
+	assert_string_equal(info.program, named.program);
+	assert_string_equal(info.name, named.name);
+	assert_true(mr_cgroup_host_bases(f->host, bases, sizeof(bases)) >= 0);
+	assert_string_equal(info.bases, bases);
+	mr_lease_info_deinit(&info);
+	mr_lease_release(f->tree.fd, ID, fd);
+	assert_int_equal(mr_lease_read(f->tree.fd, ID, &info), 1);
+}
+
+static void lease_that_makes_no_sense_is_none(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+	} texts[] = {
+#define LEASE(literal) { literal, sizeof(literal) - 1 }
+		LEASE("/a"),
+		LEASE("/a\n"),
+		LEASE("\n"),
+		LEASE("\n\n"),
+		LEASE("/a\n\n"),
+		LEASE("/a\n\n1"),
+		LEASE("/a\n\n1 2"),
+		LEASE("/a\n\n1\nsh\0\0"),
+		LEASE("/a\n\n-1 2\nsh\0\0"),
+		LEASE("/a\n\n0 2\nsh\0\0"),
+		LEASE("/a\n\n4294967297 2\nsh\0\0"),
+		LEASE("/a\n\n1 99999999999999999999\nsh\0\0"),
+		LEASE("/a\n\n1 x\nsh\0\0"),
+		LEASE("/a\0\n\n1 2\nsh\0\0"),
+		LEASE("\0\0\0\0"),
+#undef LEASE
+	};
+	struct fixture *f = *state;
+	struct mr_lease_info info;
+
+	for (size_t i = 0; i < N_ELEMENTS(texts); i++)
+		if (read_text(f, texts[i].text, texts[i].size, &info) != 1)
+			fail_msg("text %zu is taken for a lease", i);
+	/* Cut anywhere in its names it is one still. */
+	assert_int_equal(read_text(f, "/a\n\n1 2\nsh", 11, &info), 0);
+	assert_string_equal(info.program, "sh");
+	assert_null(info.name);
+	mr_lease_info_deinit(&info);
+	assert_int_equal(read_text(f, "\n1 2\n", 6, &info), 0);
+	assert_string_equal(info.program, "");
+	assert_string_equal(info.bases, "");
+	mr_lease_info_deinit(&info);
+}
+
+static void name_that_is_no_run_id_is_none(void **state)
+{
+	static const char *const names[] = { "short", "0000000000000000000000000u",
+					     "000000000000000000000000000", ".." };
+	struct fixture *f = *state;
+	struct mr_lease_info info;
+
+	for (size_t i = 0; i < N_ELEMENTS(names); i++)
+		assert_int_equal(mr_lease_read(f->tree.fd, names[i], &info), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(lease_tells_who_holds_it),
+		TEST(lease_that_makes_no_sense_is_none),
+		TEST(name_that_is_no_run_id_is_none),
 		cmocka_unit_test(ids_are_unique_and_sort_by_time),
 		TEST(lease_that_is_held_survives),
 		TEST(lease_is_for_its_owner_alone),

@@ -62,7 +62,7 @@ assert_contains "$stderr" "there is no store $tmp/kept/nothing.db yet"
 menace show "${ids[1]:0:25}" --json
 assert_status 0
 assert_eq "$(jq -r .run.run_id "$tmp/stdout")" "${ids[1]}"
-for command in "" runs show diff query export audit hold purge ingest; do
+for command in "" runs show events top diff query export audit hold purge ingest doctor; do
 	# shellcheck disable=SC2086 # no word, or one
 	menace $command --help
 	assert_eq "$status:$stderr" 0: "help of '$command'"

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Progress
+ *
+ * A carriage return and spaces are all it takes, so NO_COLOR has nothing to forbid and any
+ * terminal but a dumb one can show it.
+ */
+#include "tools/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/loop.h"
+
+#define FIRST_NS 300000000ULL
+#define EACH_NS 100000000ULL
+
+void mr_progress_begin(struct mr_progress *progress, const char *what)
+{
+	const char *term = getenv("TERM");
+	uint64_t now = mr_now_ns();
+
+	*progress = (struct mr_progress){ .what = what, .begin_ns = now };
+	if (isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0)
+		progress->next_ns = now + FIRST_NS;
+}
+
+void mr_progress_tell(struct mr_progress *progress, uint64_t done, uint64_t total)
+{
+	char line[120];
+	uint64_t now;
+	int n;
+
+	if (!progress->next_ns)
+		return;
+	now = mr_now_ns();
+	if (now < progress->next_ns)
+		return;
+	progress->next_ns = now + EACH_NS;
+	if (total)
+		n = snprintf(line, sizeof(line), "%.60s: %ju of %ju (%ju %%)", progress->what,
+			     (uintmax_t)done, (uintmax_t)total,
+			     (uintmax_t)(done >= total ? 100 : done * 100 / total));
+	else
+		n = snprintf(line, sizeof(line), "%.60s: %ju", progress->what, (uintmax_t)done);
+	fprintf(stderr, "\r%-*s", progress->shown, line);
+	progress->shown = n > progress->shown ? n : progress->shown;
+}
+
+void mr_progress_end(struct mr_progress *progress)
+{
+	if (progress->shown)
+		fprintf(stderr, "\r%*s\r", progress->shown, "");
+	*progress = (struct mr_progress){ .what = NULL };
+}
