@@ -11,7 +11,7 @@ endif()
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)
 add_library(menace_commands OBJECT tools/cmd.c tools/term.c tools/optable.c tools/symbols.c
   ${commands})
-target_link_libraries(menace_commands PUBLIC mr_store mr_base)
+target_link_libraries(menace_commands PUBLIC mr_store mr_bpf mr_base)
 add_executable(menace tools/menace.c)
 target_link_libraries(menace PRIVATE menace_commands)
 
