@@ -27,6 +27,7 @@ static const struct hook {
 	{ "sendmsg6", BPF_CGROUP_UDP6_SENDMSG },
 	{ "ingress", BPF_CGROUP_INET_INGRESS },
 	{ "egress", BPF_CGROUP_INET_EGRESS },
+	{ "sockops", BPF_CGROUP_SOCK_OPS },
 };
 
 static int link_cgroup(int prog_fd, const char *target, int cgroup_fd)

@@ -20,6 +20,8 @@
 
 typedef __u64 u64;
 typedef __u32 u32;
+typedef __u16 u16;
+typedef __u8 u8;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -123,6 +125,9 @@ struct sched_info {
 struct task_io_accounting {
 	u64 rchar, wchar, syscr, syscw, read_bytes, write_bytes;
 };
+struct seccomp {
+	int mode;
+};
 struct task_struct {
 	int pid, tgid;
 	int exit_code;
@@ -137,6 +142,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct task_io_accounting ioac;
+	struct seccomp seccomp;
 };
 
 #pragma clang attribute pop
@@ -178,6 +184,7 @@ struct {
 struct served {
 	struct mr_wire_slot *slot;
 	u64 generation;
+	u64 rows; /* which of the programs it wants */
 	u64 began_ns;
 	u32 index;
 };
@@ -218,11 +225,10 @@ static __always_inline bool note_depth(struct cgroup *cgrp)
 	return false;
 }
 
-/* A group at or above the task's that is observed. */
-static __always_inline struct mr_wire_run *find_run(struct task_struct *task)
+/* A group at or above this one that is observed. */
+static __always_inline struct mr_wire_run *find_run_above(struct cgroup *cgrp)
 {
 	struct mr_wire_control *c = bpf_map_lookup_elem(&control, &(u32){ 0 });
-	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 	u64 id = BPF_CORE_READ(cgrp, kn, id);
 	struct mr_wire_run *run = bpf_map_lookup_elem(&runs, &id);
 	u32 level;
@@ -247,19 +253,33 @@ static __always_inline struct mr_wire_run *find_run(struct task_struct *task)
 	return NULL;
 }
 
-/* A slot that has another generation already went to another run. */
-static __always_inline bool serve(struct task_struct *task, struct served *s)
+static __always_inline struct mr_wire_run *find_run(struct task_struct *task)
 {
-	struct mr_wire_run *run;
+	return find_run_above(BPF_CORE_READ(task, cgroups, dfl_cgrp));
+}
 
-	s->began_ns = bpf_ktime_get_ns();
-	run = find_run(task);
+static __always_inline bool wants(u64 rows, enum mr_wire_row row)
+{
+	return rows >> row & 1;
+}
+
+/* A slot that has another generation already went to another run. */
+static __always_inline bool serve_run(const struct mr_wire_run *run, struct served *s)
+{
 	if (!run)
 		return false;
 	s->index = run->slot;
 	s->generation = run->generation;
+	s->rows = run->rows;
 	s->slot = bpf_map_lookup_elem(&slots, &s->index);
 	return s->slot && s->slot->generation == s->generation;
+}
+
+/* Programs are there for all runs; not each run wants each of them. */
+static __always_inline bool serve(struct task_struct *task, struct served *s, enum mr_wire_row row)
+{
+	s->began_ns = bpf_ktime_get_ns();
+	return serve_run(find_run(task), s) && wants(s->rows, row);
 }
 
 static __always_inline void add(u64 *counter, u64 n)
@@ -280,6 +300,28 @@ static __always_inline void raise(u64 *counter, u64 n)
 		if (old >= n || __sync_val_compare_and_swap(counter, old, n) == old)
 			return;
 	}
+}
+
+#define SECCOMP_MODE_FILTER 2
+/* Whoever has no filter yet is still making the sandbox. */
+static __always_inline bool is_filtered(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, seccomp.mode) == SECCOMP_MODE_FILTER;
+}
+
+/* Of a histogram. */
+static __always_inline u32 bucket_of(u64 ns)
+{
+	u64 us = ns / 1000;
+	u32 bucket = us > 0;
+
+	for (int shift = 16; shift; shift >>= 1) {
+		if (us >> shift) {
+			us >>= shift;
+			bucket += (u32)shift;
+		}
+	}
+	return bucket & (MR_WIRE_BUCKETS - 1);
 }
 
 /* Its number in its own namespace.  Of whatever is in a run that is the one its init made: no level of
@@ -316,23 +358,35 @@ static __always_inline int served(const struct served *s)
 	return 0;
 }
 
-/* Hand a record over, and keep the books.  The reader is woken when a quarter is full: one
- * wake-up for each event would cost more than the event. */
-static __always_inline void emit(const struct served *s, enum mr_wire_ring ring,
-				 enum mr_wire_type type, void *record, u64 size)
+/* The ring of a run, with the books kept; NULL: the record is lost. */
+static __always_inline void *ring_of(const struct served *s, enum mr_wire_ring ring,
+				     enum mr_wire_type type)
 {
 	u32 index = s->index * MR_RING_COUNT_ + ring;
 	void *map = bpf_map_lookup_elem(&rings, &index);
-	u64 bytes = ring == MR_RING_VITAL ? MR_RING_VITAL_BYTES : MR_RING_EVENTS_BYTES;
-	u64 flags = BPF_RB_NO_WAKEUP;
 
 	add(&s->slot->emitted[type], 1);
-	if (!map) {
+	if (!map)
 		add(&s->slot->lost_ring[type], 1);
-		return;
-	}
-	if (bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) >= bytes / 4)
-		flags = BPF_RB_FORCE_WAKEUP;
-	if (bpf_ringbuf_output(map, record, size, flags))
+	return map;
+}
+
+/* The reader is woken when a quarter is full: one wake-up for each event would cost more than the
+ * event. */
+static __always_inline u64 wake_up(void *map, enum mr_wire_ring ring)
+{
+	u64 bytes = ring == MR_RING_VITAL ? MR_RING_VITAL_BYTES : MR_RING_EVENTS_BYTES;
+
+	return bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) >= bytes / 4 ? BPF_RB_FORCE_WAKEUP
+								      : BPF_RB_NO_WAKEUP;
+}
+
+/* Hand a record over. */
+static __always_inline void emit(const struct served *s, enum mr_wire_ring ring,
+				 enum mr_wire_type type, void *record, u64 size)
+{
+	void *map = ring_of(s, ring, type);
+
+	if (map && bpf_ringbuf_output(map, record, size, wake_up(map, ring)))
 		add(&s->slot->lost_full[type], 1);
 }

@@ -224,7 +224,7 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 
 	if (sig > 31 || !(CRASH_SIGNALS & BIT(sig)) || BPF_CORE_READ(action, sa.sa_handler))
 		return 0;
-	if (!serve(task, &s))
+	if (!serve(task, &s, MR_ROW_on_signal))
 		return 0;
 	COUNT(&s, crashes, 1);
 	c = bpf_map_lookup_elem(&crash_scratch, &(u32){ 0 });

@@ -8,6 +8,8 @@
 #include "bpf/decode.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "bpf/wire.h"
@@ -157,6 +159,83 @@ static int read_net(const void *record, size_t size, struct mr_event *e)
 	return 0;
 }
 
+static int read_dns(const void *record, size_t size, struct mr_event *e)
+{
+	struct mr_wire_dns w;
+
+	(void)size;
+	memcpy(&w, record, sizeof(w));
+	if (w.kept > sizeof(w.question) ||
+	    (w.transport != IPPROTO_TCP && w.transport != IPPROTO_UDP))
+		return -EPROTO;
+	set_comm(e, w.comm);
+	e->dns.by_tcp = w.transport == IPPROTO_TCP;
+	e->dns.family = w.family;
+	e->dns.questions = w.questions;
+	memcpy(e->dns.address, w.address, sizeof(e->dns.address));
+	e->dns.question = (const uint8_t *)record + offsetof(struct mr_wire_dns, question);
+	e->dns.kept = w.kept;
+	return 0;
+}
+
+static int read_tcp(const void *record, size_t size, struct mr_event *e)
+{
+	struct mr_wire_tcp w;
+
+	(void)size;
+	memcpy(&w, record, sizeof(w));
+	if (w.what >= MR_WIRE_TCP_WHAT_COUNT_ || w.local_port > 65535 || w.remote_port > 65535)
+		return -EPROTO;
+	set_comm(e, w.comm);
+	e->tcp.what = (enum mr_event_tcp_what)w.what;
+	e->tcp.cookie = w.cookie;
+	e->tcp.sent_bytes = w.sent_bytes;
+	e->tcp.received_bytes = w.received_bytes;
+	e->tcp.family = w.family;
+	e->tcp.local_port = w.local_port;
+	e->tcp.remote_port = w.remote_port;
+	e->tcp.segments_out = w.segments_out;
+	e->tcp.segments_in = w.segments_in;
+	e->tcp.retransmits = w.retransmits;
+	e->tcp.rtt_us = w.rtt_us;
+	e->tcp.error = w.error;
+	memcpy(e->tcp.local, w.local, sizeof(e->tcp.local));
+	memcpy(e->tcp.remote, w.remote, sizeof(e->tcp.remote));
+	return 0;
+}
+
+static int read_attempt(const void *record, size_t size, struct mr_event *e)
+{
+	struct mr_wire_attempt w;
+
+	(void)size;
+	memcpy(&w, record, sizeof(w));
+	set_comm(e, w.comm);
+	e->attempt.nr = w.nr;
+	memcpy(e->attempt.args, w.args, sizeof(e->attempt.args));
+	return 0;
+}
+
+static int read_open(const void *record, size_t size, struct mr_event *e)
+{
+	struct mr_wire_open w;
+
+	(void)size;
+	memcpy(&w, record, sizeof(w));
+	if (w.path_bytes > sizeof(w.path) || (w.path_bytes && w.path[w.path_bytes - 1] != '\0'))
+		return -EPROTO;
+	set_comm(e, w.comm);
+	e->open.path =
+		w.path_bytes ? (const char *)record + offsetof(struct mr_wire_open, path) : "";
+	e->open.to_write = w.flags & MR_WIRE_OPEN_WRITE;
+	e->open.secret = w.flags & MR_WIRE_OPEN_SECRET;
+	e->open.device = w.device;
+	e->open.inode = w.inode;
+	return 0;
+}
+
+_Static_assert((int)MR_WIRE_TCP_FAILED == (int)MR_EVENT_TCP_FAILED, "the same words");
+
 static const struct kind {
 	enum mr_event_type type;
 	size_t fixed, extra_max;
@@ -172,6 +251,10 @@ static const struct kind {
 	[MR_WIRE_CONNECT] = { MR_EVENT_connect, sizeof(struct mr_wire_net), 0, read_net },
 	[MR_WIRE_BIND] = { MR_EVENT_bind, sizeof(struct mr_wire_net), 0, read_net },
 	[MR_WIRE_SENDMSG] = { MR_EVENT_sendmsg, sizeof(struct mr_wire_net), 0, read_net },
+	[MR_WIRE_DNS] = { MR_EVENT_dns, sizeof(struct mr_wire_dns), 0, read_dns },
+	[MR_WIRE_TCP] = { MR_EVENT_tcp, sizeof(struct mr_wire_tcp), 0, read_tcp },
+	[MR_WIRE_ATTEMPT] = { MR_EVENT_attempt, sizeof(struct mr_wire_attempt), 0, read_attempt },
+	[MR_WIRE_OPEN] = { MR_EVENT_open, sizeof(struct mr_wire_open), 0, read_open },
 };
 
 int mr_decode(const void *record, size_t size, uint64_t generation, struct mr_event *ret,

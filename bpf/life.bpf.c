@@ -44,10 +44,14 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct mr_wire_fork e = {};
 	struct served s;
 
-	if (!serve(child, &s))
+	s.began_ns = bpf_ktime_get_ns();
+	if (!serve_run(find_run(child), &s))
 		return 0;
+	/* What looks at packets needs it too, whoever wants to see forks. */
 	if (!note_depth(BPF_CORE_READ(child, cgroups, dfl_cgrp)))
 		add(&s.slot->failures, 1);
+	if (!wants(s.rows, MR_ROW_on_fork))
+		return 0;
 	e.child_tid = (u32)BPF_CORE_READ(child, pid);
 	e.child_pid = (u32)BPF_CORE_READ(child, tgid);
 	if (e.child_tid != e.child_pid) {
@@ -122,7 +126,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	u32 exe, argv;
 	char *text;
 
-	if (!serve(task, &s))
+	if (!serve(task, &s, MR_ROW_on_exec))
 		return 0;
 	COUNT(&s, execs, 1);
 	e = bpf_map_lookup_elem(&exec_scratch, &(u32){ 0 });
@@ -226,7 +230,7 @@ int on_exit_told(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (void *)ctx->args[0];
 	struct served s;
 
-	if (!serve(task, &s))
+	if (!serve(task, &s, MR_ROW_on_exit_told))
 		return 0;
 	count_thread(task, &s);
 	if (ctx->args[1] & 1)
@@ -241,7 +245,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct ended key = {};
 	struct served s;
 
-	if (!serve(task, &s))
+	if (!serve(task, &s, MR_ROW_on_exit))
 		return 0;
 	count_thread(task, &s);
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)

@@ -12,7 +12,6 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -26,13 +25,11 @@
 
 #include "bpf/minbtf.h"
 #include "bpf/objects.h"
+#include "bpf/sets.h"
 #include "bpf/wire.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-
-_Static_assert(sizeof(struct mr_wire_probe) * MR_WIRE_PROBES_MAX <= 4096, "a page");
-
-#define LOCK_DIR "menace-lock"
+#include "runtime/base/log.h"
 
 struct set {
 	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX];
@@ -44,57 +41,6 @@ struct set {
 };
 
 /* --- folders ------------------------------------------------------------------------- */
-
-static int remove_tree(int dir_fd, const char *name, int depth, struct mr_error *err)
-{
-	mr_auto_closedir DIR *dir = NULL;
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct dirent *entry;
-
-	if (fd < 0)
-		return errno == ENOENT ? 0 : mr_err(err, MR_E_SYS, errno, "open %s: %m", name);
-	dir = fdopendir(fd);
-	if (!dir) {
-		mr_close(fd);
-		return mr_err(err, MR_E_SYS, errno, "list %s: %m", name);
-	}
-	while ((entry = readdir(dir))) {
-		const char *sub = entry->d_name;
-		int r = 0;
-
-		if (strcmp(sub, ".") == 0 || strcmp(sub, "..") == 0)
-			continue;
-		if (unlinkat(dirfd(dir), sub, 0) < 0)
-			r = (errno == EISDIR || errno == EPERM) && depth > 0
-				    ? remove_tree(dirfd(dir), sub, depth - 1, err)
-				    : mr_err(err, MR_E_SYS, errno, "remove %s/%s: %m", name, sub);
-		if (r < 0)
-			return r;
-	}
-	if (unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		return mr_err(err, MR_E_SYS, errno, "remove %s: %m", name);
-	return 0;
-}
-
-/* What a killed loader left; others may keep theirs in the same root. */
-static int remove_half_made(const char *path, const char *prefix, struct mr_error *err)
-{
-	mr_auto_closedir DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	if (!dir)
-		return mr_err(err, MR_E_SYS, errno, "list %s: %m", path);
-	while ((entry = readdir(dir))) {
-		int r;
-
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
-			continue;
-		r = remove_tree(dirfd(dir), entry->d_name, 2, err);
-		if (r < 0)
-			return mr_err_wrap(err, r, "%s", path);
-	}
-	return 0;
-}
 
 static int make_dir(const char *path, struct mr_error *err)
 {
@@ -161,18 +107,6 @@ static int find_root(char root[MR_PINS_PATH_MAX], struct mr_error *err)
 	return r > 0 ? mount_root(root, err) : r;
 }
 
-static int lock_root(const char *root, int *ret_fd, struct mr_error *err)
-{
-	char path[MR_PINS_PATH_MAX];
-	int r = mr_pins_join(path, root, LOCK_DIR, err);
-
-	if (r == 0)
-		r = make_dir(path, err);
-	if (r == 0)
-		r = mr_pins_lock(path, true, ret_fd, err);
-	return r > 0 ? mr_err(err, MR_E_BUSY, ENOENT, "%s is being removed", path) : r;
-}
-
 /* --- maps ---------------------------------------------------------------------------- */
 
 static const struct map_row {
@@ -193,7 +127,7 @@ static const struct map_row {
 	{ "calls", offsetof(struct set, calls), BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, MR_WIRE_SLOTS,
 	  0 },
 	{ "matrix", offsetof(struct set, matrix), BPF_MAP_TYPE_ARRAY, 4,
-	  sizeof(struct mr_wire_probe) * MR_WIRE_PROBES_MAX, 1, BPF_F_MMAPABLE },
+	  sizeof(struct mr_wire_probe) * MR_ROW_COUNT_, 1, BPF_F_MMAPABLE },
 };
 
 static int *map_fd(struct set *set, const struct map_row *row)
@@ -277,7 +211,7 @@ static int open_set(struct set *set, struct mr_error *err)
 
 	if (r < 0)
 		return r;
-	set->probes_size = MR_WIRE_PROBES_MAX * sizeof(*set->probes);
+	set->probes_size = MR_ROW_COUNT_ * sizeof(*set->probes);
 	set->probes =
 		mmap(NULL, set->probes_size, PROT_READ | PROT_WRITE, MAP_SHARED, set->matrix, 0);
 	if (set->probes == MAP_FAILED) {
@@ -350,7 +284,7 @@ static int pin_link(struct bpf_program *prog, const struct mr_probe_row *row, co
 
 	if (r < 0)
 		return r;
-	if (row->kind != MR_PROBE_RAW_TP)
+	if (row->kind != MR_PROBE_RAW_TP && row->kind != MR_PROBE_RAW_TP_IO)
 		return bpf_program__pin(prog, path);
 	link = bpf_program__attach_raw_tracepoint(prog, row->target);
 	if (!link) {
@@ -361,6 +295,78 @@ static int pin_link(struct bpf_program *prog, const struct mr_probe_row *row, co
 	r = bpf_link__pin(link, path);
 	bpf_link__destroy(link);
 	return r;
+}
+
+/* Is it one of the programs that a row of functions stands for? */
+static bool is_called(const struct bpf_program *prog, const char *name)
+{
+	const char *own = bpf_program__name(prog);
+	size_t n = strlen(name);
+
+	return strncmp(own, name, n) == 0 && (own[n] == '\0' || own[n] == '_');
+}
+
+/* The links of all programs of a row of functions. */
+static int pin_functions(struct bpf_object *obj, const struct mr_probe_row *row, const char *dir,
+			 char *why, size_t why_size)
+{
+	struct bpf_program *prog;
+	int r = 0;
+
+	bpf_object__for_each_program(prog, obj)
+	{
+		char path[MR_PINS_PATH_MAX];
+		struct bpf_link *link;
+
+		if (!is_called(prog, row->program) || !bpf_program__autoload(prog) || r < 0)
+			continue;
+		link = bpf_program__attach(prog);
+		if (!link) {
+			r = -errno;
+			snprintf(why, why_size, "attach %s: %s", bpf_program__name(prog),
+				 strerror(-r));
+			continue;
+		}
+		r = mr_pins_join(path, dir, bpf_program__name(prog), NULL);
+		if (r == 0)
+			r = bpf_link__pin(link, path);
+		bpf_link__destroy(link);
+	}
+	return r;
+}
+
+/* A function that this kernel was built without is called by nobody. */
+static void leave_out_functions(struct bpf_object *obj)
+{
+	static const char entry[] = "fentry/";
+	struct btf *kernel = NULL;
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, obj)
+	{
+		const char *section = bpf_program__section_name(prog);
+
+		if (strncmp(section, entry, sizeof(entry) - 1) != 0)
+			continue;
+		if (!kernel)
+			kernel = btf__load_vmlinux_btf();
+		if (!kernel)
+			return;
+		if (btf__find_by_name_kind(kernel, section + sizeof(entry) - 1, BTF_KIND_FUNC) < 0)
+			bpf_program__set_autoload(prog, false);
+	}
+	btf__free(kernel);
+}
+
+static int pin_row(struct bpf_object *obj, const struct mr_probe_row *row, const char *dir,
+		   char *why, size_t why_size)
+{
+	struct bpf_program *prog;
+
+	if (row->kind == MR_PROBE_FENTRY)
+		return pin_functions(obj, row, dir, why, why_size);
+	prog = bpf_object__find_program_by_name(obj, row->program);
+	return prog ? pin_link(prog, row, dir, why, why_size) : -ENOENT;
 }
 
 /* The first way to a fact that works is the only one. */
@@ -380,7 +386,6 @@ static void attach_object(struct set *set, struct bpf_object *obj, const char *o
 	const struct mr_probe_row *rows = mr_probe_rows(&n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct bpf_program *prog;
 		char why[120] = "";
 		int r;
 
@@ -390,8 +395,7 @@ static void attach_object(struct set *set, struct bpf_object *obj, const char *o
 			note_state(set, i, MR_PROBE_OFF, 0, "not needed");
 			continue;
 		}
-		prog = bpf_object__find_program_by_name(obj, rows[i].program);
-		r = prog ? pin_link(prog, &rows[i], dir, why, sizeof(why)) : -ENOENT;
+		r = pin_row(obj, &rows[i], dir, why, sizeof(why));
 		note_state(set, i, r < 0 ? MR_PROBE_OFF : MR_PROBE_ON, -r, why);
 	}
 }
@@ -447,6 +451,8 @@ static int load_object(struct set *set, const struct mr_bpf_object *o, struct mr
 	obj = open_object(set, o);
 	r = obj ? share_maps(set, obj) : -errno;
 	if (r == 0)
+		leave_out_functions(obj);
+	if (r == 0)
 		r = bpf_object__load(obj);
 	if (r == 0)
 		attach_object(set, obj, o->name, dir);
@@ -456,13 +462,14 @@ static int load_object(struct set *set, const struct mr_bpf_object *o, struct mr
 	return publish(set->path, o->name, err);
 }
 
-static bool is_wanted(const char *object, enum mr_probe_level level)
+static bool is_wanted(const char *object, const struct mr_probe_choice *choice)
 {
 	size_t n;
 	const struct mr_probe_row *rows = mr_probe_rows(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(rows[i].object, object) == 0 && rows[i].level <= level)
+		if (strcmp(rows[i].object, object) == 0 &&
+		    (rows[i].level <= choice->level || choice->rows >> i & 1))
 			return true;
 	return false;
 }
@@ -482,24 +489,24 @@ static int mark_ready(const struct set *set, enum mr_probe_level level, struct m
 	return r;
 }
 
-static int load_missing(struct set *set, enum mr_probe_level level, struct mr_error *err)
+static int load_missing(struct set *set, const struct mr_probe_choice *choice, struct mr_error *err)
 {
-	int r = remove_half_made(set->path, MR_PINS_NEW, err);
+	int r = mr_sets_remove_half_made(set->path, MR_PINS_NEW, err);
 
 	for (size_t i = 0; r == 0 && i < mr_n_bpf_objects; i++) {
 		const struct mr_bpf_object *o = &mr_bpf_objects[i];
 
-		if (!is_wanted(o->name, level) || exists(set->path, o->name))
+		if (!is_wanted(o->name, choice) || exists(set->path, o->name))
 			continue;
 		/* Without it libbpf reads the kernel's types itself, or says what it lacks. */
 		if (!set->btf_path[0] && make_btf(set, err) < 0)
 			set->btf_path[0] = '\0';
 		r = load_object(set, o, err);
 	}
-	return r < 0 ? r : mark_ready(set, level, err);
+	return r < 0 ? r : mark_ready(set, choice->level, err);
 }
 
-int mr_loader_load(enum mr_probe_level level, struct mr_error *err)
+int mr_loader_load(const struct mr_probe_choice *choice, struct mr_error *err)
 {
 	struct set set = { .runs = -1,
 			   .slots = -1,
@@ -509,6 +516,7 @@ int mr_loader_load(enum mr_probe_level level, struct mr_error *err)
 			   .calls = -1,
 			   .matrix = -1,
 			   .btf_fd = -1 };
+	struct mr_error left = MR_ERROR_INIT;
 	mr_auto_close int lock = -1;
 	int r;
 
@@ -519,13 +527,16 @@ int mr_loader_load(enum mr_probe_level level, struct mr_error *err)
 	if (r == 0)
 		r = mr_pins_join(set.path, set.root, set.name, err);
 	if (r == 0)
-		r = lock_root(set.root, &lock, err);
+		r = mr_sets_lock(set.root, &lock, err);
 	if (r == 0)
-		r = remove_half_made(set.root, MR_PINS_NEW MR_PINS_PREFIX, err);
+		r = mr_sets_remove_half_made(set.root, MR_PINS_NEW MR_PINS_PREFIX, err);
 	if (r == 0)
 		r = open_set(&set, err);
 	if (r == 0)
-		r = load_missing(&set, level, err);
+		r = load_missing(&set, choice, err);
+	/* Who loads pays; a set that is in the way of nobody is no reason to fail. */
+	if (r == 0 && mr_sets_purge(set.root, set.name, MR_SETS_IDLE_S, NULL, &left) < 0)
+		mr_log_warn("%s", left.msg);
 	close_set(&set);
 	return r < 0 ? mr_err_wrap(err, r, "load probes") : 0;
 }
@@ -557,69 +568,4 @@ int mr_loader_entries(void (*take)(void *owner, uint64_t cgroup_id), void *owner
 		n++;
 	}
 	return r < 0 ? r : n;
-}
-
-/* --- purge ------------------------------------------------------------------------------ */
-
-/* Lock every slot, so that no run can begin with it: 0, or 1 when one is in use. */
-static int lock_slots(const char *set, int fds[MR_WIRE_SLOTS], struct mr_error *err)
-{
-	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++) {
-		char path[MR_PINS_PATH_MAX], name[16];
-		int r;
-
-		snprintf(name, sizeof(name), "s%u", i);
-		r = mr_pins_join(path, set, name, err);
-		if (r == 0)
-			r = mr_pins_lock(path, false, &fds[i], err);
-		if (r < 0 || r == 1)
-			return r;
-	}
-	return 0;
-}
-
-/* 1: in use. */
-static int purge_set(const char *root, int root_fd, const char *name, struct mr_error *err)
-{
-	char path[MR_PINS_PATH_MAX];
-	int fds[MR_WIRE_SLOTS], r;
-
-	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++)
-		fds[i] = -1;
-	r = mr_pins_join(path, root, name, err);
-	if (r == 0)
-		r = lock_slots(path, fds, err);
-	if (r == 0)
-		r = remove_tree(root_fd, name, 2, err);
-	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++)
-		mr_close(fds[i]);
-	return r;
-}
-
-int mr_loader_purge(int *ret_in_use, struct mr_error *err)
-{
-	char root[MR_PINS_PATH_MAX];
-	mr_auto_closedir DIR *dir = NULL;
-	mr_auto_close int lock = -1;
-	int r = mr_pins_root(root, err), in_use = 0, removed = 0;
-	struct dirent *entry;
-
-	if (r == 0)
-		r = lock_root(root, &lock, err);
-	if (r == 0)
-		r = remove_half_made(root, MR_PINS_NEW MR_PINS_PREFIX, err);
-	dir = r == 0 ? opendir(root) : NULL;
-	if (r == 0 && !dir)
-		r = mr_err(err, MR_E_SYS, errno, "list %s: %m", root);
-	while (r == 0 && (entry = readdir(dir))) {
-		if (strncmp(entry->d_name, MR_PINS_PREFIX, strlen(MR_PINS_PREFIX)) != 0 ||
-		    strcmp(entry->d_name, LOCK_DIR) == 0)
-			continue;
-		r = purge_set(root, dirfd(dir), entry->d_name, err);
-		in_use += r == 1;
-		removed += r == 0;
-		r = r < 0 ? r : 0;
-	}
-	*ret_in_use = in_use;
-	return r < 0 ? mr_err_wrap(err, r, "purge probes") : removed;
 }

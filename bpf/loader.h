@@ -10,15 +10,16 @@
 
 #include <stdint.h>
 
-#include "bpf/pins.h"
+#include "bpf/choice.h"
 
-/* Make this build's set with everything up to the level, unless it is there.  Any number may do
+/* Make this build's set with everything up to the level and what else is chosen, unless it is
+ * there.  Any number may do
  * this at one moment; each may be killed at any. */
-int mr_loader_load(enum mr_probe_level level, struct mr_error *err);
+int mr_loader_load(const struct mr_probe_choice *choice, struct mr_error *err);
 /* Hand on each control group that this build's set observes at present; their number, 0 also
  * when there is no set. */
 int mr_loader_entries(void (*take)(void *owner, uint64_t cgroup_id), void *owner,
 		      struct mr_error *err);
-/* Remove every set that no run uses: programs, links and maps.  The number of sets removed;
- * *ret_in_use gets the number of those that a run uses and that are left. */
-int mr_loader_purge(int *ret_in_use, struct mr_error *err);
+/* Remove every set that no run uses and none has used for this long: programs, links and maps.  The
+ * number of sets removed; *ret_left gets the number of those that are left. */
+int mr_loader_purge(uint64_t idle_s, int *ret_left, struct mr_error *err);

@@ -6,19 +6,16 @@
  * done through io_uring too.  What they see is the wish, before the kernel acts on it;
  * the packets are those that passed.
  */
-#include "bpf/common.bpf.h"
+#include "bpf/packet.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define ALLOW 1
-#define AF_INET 2
-#define AF_INET6 10
-
-static __always_inline bool begin(struct served *s, struct mr_wire_net *e, enum mr_wire_type type)
+static __always_inline bool begin(struct served *s, struct mr_wire_net *e, enum mr_wire_type type,
+				  enum mr_wire_row row)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	if (!serve(task, s))
+	if (!serve(task, s, row))
 		return false;
 	fill(&e->h, type, sizeof(*e), s, task);
 	BPF_CORE_READ_STR_INTO(&e->comm, task, comm);
@@ -37,7 +34,7 @@ int on_socket(struct bpf_sock *ctx)
 	struct mr_wire_net e = {};
 	struct served s;
 
-	if (!begin(&s, &e, MR_WIRE_SOCKET))
+	if (!begin(&s, &e, MR_WIRE_SOCKET, MR_ROW_on_socket))
 		return ALLOW;
 	COUNT(&s, sockets, 1);
 	e.family = ctx->family;
@@ -71,7 +68,7 @@ int on_socket(struct bpf_sock *ctx)
 		struct mr_wire_net e = {};                       \
 		struct served s;                                 \
                                                                  \
-		if (!begin(&s, &e, wire_type))                   \
+		if (!begin(&s, &e, wire_type, MR_ROW_##name))    \
 			return ALLOW;                            \
 		COUNT(&s, counter, 1);                           \
 		FILL_ADDRESS(&e, ctx);                           \
@@ -87,37 +84,14 @@ ADDRESS_HOOK("cgroup/bind6", on_bind6, MR_WIRE_BIND, binds, FILL_IP6)
 ADDRESS_HOOK("cgroup/sendmsg4", on_sendmsg4, MR_WIRE_SENDMSG, datagrams, FILL_IP4)
 ADDRESS_HOOK("cgroup/sendmsg6", on_sendmsg6, MR_WIRE_SENDMSG, datagrams, FILL_IP6)
 
-/* Packets are handled for whoever happens to run: what tells is the socket's group. */
-static __always_inline struct mr_wire_slot *slot_of(struct __sk_buff *skb)
-{
-	struct mr_wire_control *c = bpf_map_lookup_elem(&control, &(u32){ 0 });
-	struct bpf_sock *sk = skb->sk;
-	struct mr_wire_run *run = NULL;
-	struct mr_wire_slot *slot;
-	u64 id;
-
-	if (!c || !sk)
-		return NULL;
-	for (int i = 0; i < MR_WIRE_DEPTHS && !run; i++) {
-		if (!c->depths[i])
-			break;
-		id = bpf_sk_ancestor_cgroup_id(sk, (int)c->depths[i]);
-		run = bpf_map_lookup_elem(&runs, &id);
-	}
-	if (!run)
-		return NULL;
-	slot = bpf_map_lookup_elem(&slots, &run->slot);
-	return slot && slot->generation == run->generation ? slot : NULL;
-}
-
 SEC("cgroup_skb/ingress")
 int on_packet_in(struct __sk_buff *skb)
 {
-	struct mr_wire_slot *slot = slot_of(skb);
+	struct served s;
 
-	if (slot) {
-		add(&slot->counters[MR_COUNTER_packets_in], 1);
-		add(&slot->counters[MR_COUNTER_packet_bytes_in], skb->len);
+	if (serve_run(run_of(skb), &s)) {
+		COUNT(&s, packets_in, 1);
+		COUNT(&s, packet_bytes_in, skb->len);
 	}
 	return ALLOW;
 }
@@ -125,11 +99,11 @@ int on_packet_in(struct __sk_buff *skb)
 SEC("cgroup_skb/egress")
 int on_packet_out(struct __sk_buff *skb)
 {
-	struct mr_wire_slot *slot = slot_of(skb);
+	struct served s;
 
-	if (slot) {
-		add(&slot->counters[MR_COUNTER_packets_out], 1);
-		add(&slot->counters[MR_COUNTER_packet_bytes_out], skb->len);
+	if (serve_run(run_of(skb), &s)) {
+		COUNT(&s, packets_out, 1);
+		COUNT(&s, packet_bytes_out, skb->len);
 	}
 	return ALLOW;
 }

@@ -30,9 +30,7 @@ static const struct mr_probe_row rows[] = {
 #undef PROBE
 };
 
-_Static_assert(N_ELEMENTS(rows) <= MR_WIRE_PROBES_MAX, "room in the matrix");
-
-_Static_assert((int)MR_WIRE_LEVEL_SYSCALLS == (int)MR_PROBE_LEVEL_SYSCALLS, "the same level");
+_Static_assert(N_ELEMENTS(rows) == MR_ROW_COUNT_, "a bit for each");
 
 const struct mr_probe_row *mr_probe_rows(size_t *ret_n)
 {

@@ -9,7 +9,7 @@
  *     runs slots owners control rings calls matrix       maps
  *     s0 ... s127/              one folder a slot, locked by the run that has it; its rings and outcomes in it
  *     OBJECT/                   programs of OBJECT.bpf.c, or their links
- *     ready-LEVEL/              everything of this level was tried
+ *     ready-LEVEL/              everything of this level was tried; of other rows it is OBJECT/ that says so
  *
  * Whatever is made is made under a name that begins with "new-" and then renamed, so a name
  * without it is complete; what a crash left under such a name is removed by the next who loads.
@@ -33,7 +33,13 @@ enum mr_probe_level {
 const char *mr_probe_level_name(enum mr_probe_level level);
 
 /* One row of probes.def. */
-enum mr_probe_kind { MR_PROBE_RAW_TP, MR_PROBE_RAW_TP_RUN, MR_PROBE_CGROUP };
+enum mr_probe_kind {
+	MR_PROBE_RAW_TP,
+	MR_PROBE_RAW_TP_RUN,
+	MR_PROBE_RAW_TP_IO,
+	MR_PROBE_FENTRY,
+	MR_PROBE_CGROUP
+};
 struct mr_probe_row {
 	const char *name;
 	const char *object;

@@ -37,7 +37,8 @@ struct mr_probes {
 	char path[MR_PINS_PATH_MAX];
 	int runs_fd, slots_fd;
 	int owners_fd;
-	struct mr_wire_probe matrix[MR_WIRE_PROBES_MAX]; /* what is of this level is final */
+	uint64_t tried; /* rows that were; what the matrix says of them is final */
+	struct mr_wire_probe matrix[MR_ROW_COUNT_];
 	struct mr_probe_view *views[MR_WIRE_SLOTS]; /* NULL: not used yet */
 };
 
@@ -81,10 +82,17 @@ static int read_matrix(struct mr_probes *probes, struct mr_error *err)
 	return fd < 0 ? fd : 0;
 }
 
+static bool is_there(const struct mr_probes *probes, const char *name)
+{
+	char path[MR_PINS_PATH_MAX];
+
+	return mr_pins_join(path, probes->path, name, NULL) == 0 && access(path, F_OK) == 0;
+}
+
 /* 1: the set, or this level of it, is not there. */
 static int open_set(struct mr_probes *probes, struct mr_error *err)
 {
-	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], ready[MR_PINS_PATH_MAX];
+	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX];
 	int r = mr_pins_root(root, err);
 
 	if (r != 0)
@@ -92,10 +100,8 @@ static int open_set(struct mr_probes *probes, struct mr_error *err)
 	mr_pins_set_name(name);
 	r = mr_pins_join(probes->path, root, name, err);
 	snprintf(name, sizeof(name), "ready-%s", mr_probe_level_name(probes->level));
-	if (r == 0)
-		r = mr_pins_join(ready, probes->path, name, err);
-	if (r == 0 && access(ready, F_OK) < 0)
-		return errno == ENOENT ? 1 : mr_err(err, MR_E_SYS, errno, "%s: %m", ready);
+	if (r == 0 && probes->level != MR_PROBE_LEVEL_OFF && !is_there(probes, name))
+		return 1;
 	if (r == 0)
 		r = probes->runs_fd = get_pinned(probes, "runs", err);
 	if (r >= 0)
@@ -112,7 +118,7 @@ static int open_or_load(struct mr_probes *probes, struct mr_error *err)
 	int r = open_set(probes, err);
 
 	for (int i = 0; r == 1 && i < OPEN_TRIES; i++) {
-		r = mr_start_loader(probes->level, err);
+		r = mr_start_loader(probes->level, "", err);
 		if (r == 0)
 			r = open_set(probes, err);
 	}
@@ -135,6 +141,55 @@ static int check_base(const struct mr_probes *probes, struct mr_error *err)
 		      "the kernel refuses our programs: %m (%s)", probes->matrix[0].why);
 }
 
+/* Rows of the level are tried when it is there, each other one when its object is. */
+static uint64_t find_tried(const struct mr_probes *probes, uint64_t wanted)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+	uint64_t tried = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].level <= probes->level ||
+		    (wanted >> i & 1 && is_there(probes, rows[i].object)))
+			tried |= 1ULL << i;
+	return tried;
+}
+
+/* "+a,+b" for rows, each name once. */
+static void write_switches(uint64_t wanted, struct mr_str *str)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (wanted >> i & 1 && (i == 0 || strcmp(rows[i].name, rows[i - 1].name) != 0))
+			mr_str_printf(str, "%s+%s", str->len ? "," : "", rows[i].name);
+}
+
+int mr_probes_need(struct mr_probes *probes, uint64_t wanted, struct mr_error *err)
+{
+	char text[1024];
+	struct mr_str switches;
+	uint64_t missing = wanted & ~probes->tried;
+	int r = 0;
+
+	if (!missing)
+		return 0;
+	mr_str_init(&switches, text, sizeof(text));
+	if (missing & ~find_tried(probes, wanted)) {
+		write_switches(wanted, &switches);
+		r = mr_start_loader(probes->level, text, err);
+	}
+	if (r == 0)
+		r = read_matrix(probes, err);
+	if (r == 0)
+		probes->tried |= find_tried(probes, wanted);
+	if (r == 0 && wanted & ~probes->tried)
+		return mr_err(err, MR_E_BUSY, ESTALE,
+			      "the probes were purged while they were loaded");
+	return r;
+}
+
 int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_error *err)
 {
 	struct mr_probes *probes = mr_str_alloc(sizeof(*probes));
@@ -144,6 +199,8 @@ int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_
 	probes->runs_fd = probes->slots_fd = probes->owners_fd = -1;
 	r = open_or_load(probes, err);
 	if (r >= 0)
+		probes->tried = find_tried(probes, 0);
+	if (r >= 0 && level != MR_PROBE_LEVEL_OFF)
 		r = check_base(probes, err);
 	if (r < 0) {
 		mr_probes_free(probes);
@@ -151,11 +208,6 @@ int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_
 	}
 	*ret = probes;
 	return 0;
-}
-
-enum mr_probe_level mr_probes_level(const struct mr_probes *probes)
-{
-	return probes->level;
 }
 
 const struct mr_wire_probe *mr_probes_state(const struct mr_probes *probes, size_t row)
@@ -241,6 +293,9 @@ static int take_slot(struct mr_probes *probes, struct mr_probe_run *run, struct 
 			return 0;
 		}
 	}
+	if (access(probes->path, F_OK) < 0)
+		return mr_err(err, MR_E_BUSY, ESTALE,
+			      "the probes were purged while this run began");
 	return mr_err(err, MR_E_BUSY, EBUSY,
 		      "%d runs are being observed; there is room for no more", MR_WIRE_SLOTS);
 }
@@ -338,8 +393,8 @@ static int make_view(struct mr_probes *probes, unsigned int slot, struct mr_prob
 }
 
 /* The slot is locked by us. */
-static int open_view(struct mr_probes *probes, unsigned int slot, struct mr_probe_view **ret,
-		     struct mr_error *err)
+static int open_view(struct mr_probes *probes, unsigned int slot, bool wants_calls,
+		     struct mr_probe_view **ret, struct mr_error *err)
 {
 	struct mr_probe_view *view = probes->views[slot];
 	int r = view ? 0 : make_view(probes, slot, &view, err);
@@ -349,7 +404,7 @@ static int open_view(struct mr_probes *probes, unsigned int slot, struct mr_prob
 	probes->views[slot] = *ret = view;
 	for (int i = 0; i < MR_RING_COUNT_; i++)
 		mr_ring_skip(&view->rings[i]);
-	if (probes->level < MR_PROBE_LEVEL_SYSCALLS)
+	if (!wants_calls)
 		return 0;
 	if (!view->calls)
 		r = open_calls(probes, slot, &view->calls, err);
@@ -365,8 +420,8 @@ static int enter(struct mr_probe_run *run, uint64_t cgroup_id, struct mr_error *
 {
 	const struct mr_wire_slot counts = { .generation = run->generation };
 	struct mr_wire_run entry = { .generation = run->generation,
-				     .slot = run->slot,
-				     .level = run->probes->level };
+				     .rows = run->rows,
+				     .slot = run->slot };
 
 	if (mr_bpf_map_update(run->probes->slots_fd, &run->slot, &counts) < 0)
 		return mr_err(err, MR_E_SYS, errno, "clear the counters of slot %u: %m", run->slot);
@@ -385,9 +440,24 @@ void mr_probe_run_init(struct mr_probe_run *run)
 		run->links[i] = -1;
 }
 
-static bool is_wanted(const struct mr_probe_run *run, const struct mr_probe_row *row)
+/* Of the rows that are wanted those that are there; of several ways to a fact one. */
+static uint64_t choose_rows(const struct mr_probes *probes, const struct mr_probe_group *group)
 {
-	return row->level <= run->probes->level && (row->kind != MR_PROBE_CGROUP || run->wants_net);
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+	uint64_t chosen = 0;
+	const char *last = "";
+
+	for (size_t i = 0; i < n; i++) {
+		if (!(group->rows >> i & 1) || probes->matrix[i].state != MR_PROBE_ON ||
+		    (rows[i].kind == MR_PROBE_CGROUP && !group->wants_net) ||
+		    (rows[i].kind == MR_PROBE_RAW_TP_IO && !group->has_io) ||
+		    strcmp(rows[i].name, last) == 0)
+			continue;
+		chosen |= 1ULL << i;
+		last = rows[i].name;
+	}
+	return chosen;
 }
 
 /* A refusal is a fact that is not known, never the end of the run. */
@@ -397,8 +467,8 @@ static void attach_rows(struct mr_probe_run *run, int cgroup_fd)
 	const struct mr_probe_row *rows = mr_probe_rows(&n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (rows[i].kind == MR_PROBE_RAW_TP || !is_wanted(run, &rows[i]) ||
-		    run->probes->matrix[i].state != MR_PROBE_ON)
+		if ((rows[i].kind != MR_PROBE_CGROUP && rows[i].kind != MR_PROBE_RAW_TP_RUN) ||
+		    !(run->rows >> i & 1))
 			continue;
 		run->links[i] = mr_attach_row(run->probes->path, &rows[i], cgroup_fd, NULL);
 		if (run->links[i] < 0)
@@ -412,8 +482,7 @@ bool mr_probe_run_knows(const struct mr_probe_run *run, const char *name)
 	const struct mr_probe_row *rows = mr_probe_rows(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(rows[i].name, name) == 0 && is_wanted(run, &rows[i]) &&
-		    run->probes->matrix[i].state == MR_PROBE_ON && !run->errnums[i])
+		if (run->rows >> i & 1 && !run->errnums[i] && strcmp(rows[i].name, name) == 0)
 			return true;
 	return false;
 }
@@ -424,13 +493,15 @@ int mr_probe_run_begin(struct mr_probes *probes, const struct mr_probe_group *gr
 	int r;
 
 	mr_probe_run_init(run);
-	r = take_slot(probes, run, err);
+	r = mr_probes_need(probes, group->rows, err);
+	if (r == 0)
+		r = take_slot(probes, run, err);
 	if (r < 0)
 		return r;
 	run->probes = probes;
-	run->wants_net = group->wants_net;
+	run->rows = choose_rows(probes, group);
 	run->generation = mr_now_ns(); /* differs from that of every earlier holder */
-	r = open_view(probes, run->slot, &run->view, err);
+	r = open_view(probes, run->slot, run->rows >> MR_ROW_on_return & 1, &run->view, err);
 	if (r == 0)
 		r = enter(run, group->id, err);
 	if (r < 0)
@@ -492,6 +563,9 @@ void mr_probe_run_end(struct mr_probe_run *run)
 	/* A program that still has the slot in hand sees that it is nobody's. */
 	if (run->view && mr_bpf_map_update(run->probes->slots_fd, &run->slot, &nobodys) < 0)
 		mr_log_warn("telemetry: clear slot %u: %m", run->slot);
+	/* When the set was last used is all that tells one that nobody needs any more. */
+	if (run->lock_fd >= 0 && futimens(run->lock_fd, NULL) < 0)
+		mr_log_warn("telemetry: note the use of slot %u: %m", run->slot);
 	mr_close(run->lock_fd);
 	mr_probe_run_init(run);
 }

@@ -26,8 +26,8 @@ struct mr_probes;
 int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_error *err);
 /* What was mapped stays so until the process ends: unmapping can cost more than a run. */
 struct mr_probes *mr_probes_free(struct mr_probes *probes);
-/* The level it was opened with. */
-enum mr_probe_level mr_probes_level(const struct mr_probes *probes);
+/* Have these rows (a bit each) tried, whatever their level; those of the level are. */
+int mr_probes_need(struct mr_probes *probes, uint64_t wanted, struct mr_error *err);
 /* What the loader found of a row of probes.def; borrowed. */
 const struct mr_wire_probe *mr_probes_state(const struct mr_probes *probes, size_t row);
 /* Take away what runs whose supervisor died left in the maps; the number of them. */
@@ -45,10 +45,10 @@ struct mr_probe_run {
 	unsigned int slot;
 	int lock_fd;
 	uint64_t generation;
+	uint64_t rows; /* of probes.def that look at it */
 	int links[MR_WIRE_PROBES_MAX]; /* of programs attached for this run alone; -1: none */
 	int errnums[MR_WIRE_PROBES_MAX]; /* why such a program could not be attached; 0: it is, or
 					  * was not wanted */
-	bool wants_net;
 	uint64_t taken[MR_WIRE_TYPE_COUNT_]; /* events handed over */
 	uint64_t malformed; /* records that were none of ours */
 };
@@ -59,6 +59,8 @@ struct mr_probe_group {
 	uint64_t id;
 	int fd; /* its directory */
 	bool wants_net; /* it can have sockets: attach what looks at them */
+	bool has_io; /* it has a block controller */
+	uint64_t rows; /* of probes.def that are wanted */
 };
 
 /* Observe a (still empty) control group.  -ESTALE: the set was purged; open it again. */

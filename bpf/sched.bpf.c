@@ -25,20 +25,6 @@ struct {
 	__type(value, struct turn);
 } turns SEC(".maps");
 
-static __always_inline u32 bucket_of(u64 ns)
-{
-	u64 us = ns / 1000;
-	u32 bucket = us > 0;
-
-	for (int shift = 16; shift; shift >>= 1) {
-		if (us >> shift) {
-			us >>= shift;
-			bucket += (u32)shift;
-		}
-	}
-	return bucket & (MR_WIRE_BUCKETS - 1);
-}
-
 static __always_inline void settle(struct turn *t, struct task_struct *prev, u64 now)
 {
 	struct mr_wire_slot *slot = bpf_map_lookup_elem(&slots, &t->slot);
@@ -71,7 +57,7 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	if (t->generation)
 		settle(t, prev, now);
 	t->generation = 0;
-	if (!serve(next, &s))
+	if (!serve(next, &s, MR_ROW_on_switch))
 		return 0;
 	t->generation = s.generation;
 	t->slot = s.index;

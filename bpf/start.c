@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,13 +25,15 @@
 #include "runtime/base/io.h"
 #include "runtime/base/loop.h"
 #include "runtime/base/sibling.h"
+#include "runtime/base/units.h"
 
 #define PROGRAM "menace-probe-load"
 #define TIMEOUT_NS 30000000000ULL
 
-static int spawn(const char *path, const char *level, int out, pid_t *ret_pid)
+static int spawn(const char *path, const char *const words[3], int out, pid_t *ret_pid)
 {
-	char *argv[] = { (char[]){ PROGRAM }, (char[]){ "load" }, strdupa(level), NULL };
+	char *argv[] = { (char[]){ PROGRAM }, strdupa(words[0]), strdupa(words[1]),
+			 words[2] ? strdupa(words[2]) : NULL, NULL };
 	const char *own = getenv("MENACE_BPF_DIR");
 	char dir[MR_PINS_PATH_MAX + 32], *envp[] = { own ? dir : NULL, NULL };
 	posix_spawn_file_actions_t actions;
@@ -73,7 +76,9 @@ static ssize_t read_answer(int fd, pid_t pid, struct mr_error *answer)
 	return -ETIMEDOUT;
 }
 
-int mr_start_loader(enum mr_probe_level level, struct mr_error *err)
+/* What it says: an error, which is taken, or text, of which the length is returned. */
+static int run_loader(const char *const words[3], char text[sizeof(struct mr_error)],
+		      struct mr_error *err)
 {
 	mr_auto_close int in = -1;
 	char path[MR_SIBLING_MAX];
@@ -87,7 +92,7 @@ int mr_start_loader(enum mr_probe_level level, struct mr_error *err)
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
 	in = fds[0];
-	r = spawn(path, mr_probe_level_name(level), fds[1], &pid);
+	r = spawn(path, words, fds[1], &pid);
 	mr_close(fds[1]);
 	if (r < 0)
 		return mr_err(err, MR_E_SYS, -r, "start %s: %m", path);
@@ -99,8 +104,43 @@ int mr_start_loader(enum mr_probe_level level, struct mr_error *err)
 		*err = answer;
 		return answer.errnum > 0 ? -answer.errnum : -EINVAL;
 	}
-	if (n != 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+	if (n < 0 || n == (ssize_t)sizeof(answer) || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return mr_err(err, MR_E_SYS, n < 0 ? (int)-n : EIO,
 			      "%s failed (wait status %d): %m", path, status);
+	memcpy(text, &answer, (size_t)n);
+	text[n] = '\0';
+	return (int)n;
+}
+
+int mr_start_loader(enum mr_probe_level level, const char *switches, struct mr_error *err)
+{
+	const char *const words[] = { "load", mr_probe_level_name(level), switches };
+	char text[sizeof(struct mr_error)];
+	int n = run_loader(words, text, err);
+
+	return n > 0 ? mr_err(err, MR_E_PROTO, EPROTO, PROGRAM " said \"%.60s\"", text) : n;
+}
+
+int mr_start_purge(uint64_t idle_s, uint64_t *ret_removed, uint64_t *ret_left, struct mr_error *err)
+{
+	char idle[24], text[sizeof(struct mr_error)];
+	const char *const words[] = { "purge", idle, NULL };
+	char *left;
+	int n;
+
+	snprintf(idle, sizeof(idle), "%" PRIu64, idle_s);
+	n = run_loader(words, text, err);
+	if (n < 0)
+		return n;
+	/* "1 removed, 0 left" */
+	left = strstr(text, " removed, ");
+	if (left) {
+		*left = '\0';
+		left += strlen(" removed, ");
+		left[strcspn(left, " ")] = '\0';
+	}
+	if (!left || mr_units_parse_count(text, ret_removed, NULL) < 0 ||
+	    mr_units_parse_count(left, ret_left, NULL) < 0)
+		return mr_err(err, MR_E_PROTO, EPROTO, PROGRAM " said \"%.60s\"", text);
 	return 0;
 }

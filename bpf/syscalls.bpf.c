@@ -41,7 +41,7 @@ int on_return(struct bpf_raw_tracepoint_args *ctx)
 	u32 key, slot;
 
 	/* Other runs may go on while it is attached for one. */
-	if (!run || run->level < MR_WIRE_LEVEL_SYSCALLS)
+	if (!run || !wants(run->rows, MR_ROW_on_return))
 		return 0;
 	slot = run->slot;
 	map = bpf_map_lookup_elem(&calls, &slot);

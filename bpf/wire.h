@@ -23,7 +23,7 @@
 
 #define MR_WIRE_VERSION 2
 #define MR_WIRE_SLOTS 128
-#define MR_WIRE_PROBES_MAX 32 /* rows of probes.def */
+#define MR_WIRE_PROBES_MAX 64 /* rows of probes.def */
 #define MR_WIRE_DEPTHS 4 /* different depths at which groups of runs can lie */
 /* Of a histogram: [0] is for less than a microsecond, [i] for 2^(i-1) up to below 2^i of them. */
 #define MR_WIRE_BUCKETS 32
@@ -33,7 +33,15 @@
 #define MR_WIRE_SYSCALLS 512
 #define MR_WIRE_ERRNOS 136
 #define MR_WIRE_OUTCOMES (MR_WIRE_SYSCALLS * MR_WIRE_ERRNOS)
-#define MR_WIRE_LEVEL_SYSCALLS 4 /* enum mr_probe_level */
+
+/* Rows of probes.def, each called like its program. */
+enum mr_wire_row {
+#define PROBE(name, object, program, ...) MR_ROW_##program,
+#include "bpf/probes.def"
+#undef PROBE
+	MR_ROW_COUNT_,
+};
+_Static_assert(MR_ROW_COUNT_ <= MR_WIRE_PROBES_MAX, "room in the matrix");
 
 enum mr_wire_counter {
 #define COUNTER(name, ...) MR_COUNTER_##name,
@@ -52,6 +60,10 @@ enum mr_wire_type {
 	MR_WIRE_CONNECT,
 	MR_WIRE_BIND,
 	MR_WIRE_SENDMSG,
+	MR_WIRE_DNS,
+	MR_WIRE_TCP,
+	MR_WIRE_ATTEMPT,
+	MR_WIRE_OPEN,
 	MR_WIRE_TYPE_COUNT_,
 };
 
@@ -60,15 +72,16 @@ enum mr_wire_ring { MR_RING_EVENTS, MR_RING_VITAL, MR_RING_COUNT_ };
 #define MR_RING_EVENTS_BYTES (64 * 1024)
 #define MR_RING_VITAL_BYTES (8 * 1024)
 
-enum mr_wire_histogram { MR_HIST_RUN, MR_HIST_WAIT, MR_HIST_COUNT_ };
+enum mr_wire_histogram { MR_HIST_RUN, MR_HIST_WAIT, MR_HIST_BLOCK, MR_HIST_COUNT_ };
 
 /* Who is observed; value of `runs`. */
 struct mr_wire_run {
 	__u64 generation;
+	__u64 rows; /* a bit for each enum mr_wire_row that is to look at it */
 	__u32 slot;
-	__u32 level; /* enum mr_probe_level asked for */
+	__u32 reserved;
 };
-_Static_assert(sizeof(struct mr_wire_run) == 16, "layout");
+_Static_assert(sizeof(struct mr_wire_run) == 24, "layout");
 
 /* Everything counted of one run. */
 struct mr_wire_slot {
@@ -208,3 +221,68 @@ struct mr_wire_net {
 	char comm[16];
 };
 _Static_assert(sizeof(struct mr_wire_net) == 80, "layout");
+
+#define MR_WIRE_DNS_HEADER 12 /* bytes before the questions of a message */
+#define MR_WIRE_DNS_MAX 259 /* of a question: a name, type and class */
+struct mr_wire_dns {
+	struct mr_wire_header h; /* pid, tid and inner_pid 0: nobody knows who */
+	__u16 transport; /* IPPROTO_ */
+	__u16 family; /* AF_ */
+	__u16 questions; /* as the message says */
+	__u16 kept; /* bytes of question */
+	__u8 address[16]; /* of the server; network order */
+	char comm[16];
+	__u8 question[MR_WIRE_DNS_MAX]; /* the first one, as it was sent */
+	__u8 reserved[5];
+};
+_Static_assert(sizeof(struct mr_wire_dns) == 336, "layout");
+
+enum mr_wire_tcp_what {
+	MR_WIRE_TCP_ASKED,
+	MR_WIRE_TCP_ACCEPTED,
+	MR_WIRE_TCP_CLOSING, /* by us: amounts so far */
+	MR_WIRE_TCP_CLOSED,
+	MR_WIRE_TCP_FAILED, /* it was never open */
+	MR_WIRE_TCP_WHAT_COUNT_,
+};
+struct mr_wire_tcp {
+	struct mr_wire_header h; /* pid, tid and inner_pid 0: nobody knows who */
+	__u64 cookie; /* names the socket since the host's start */
+	__u64 sent_bytes, received_bytes; /* payload; none is counted twice */
+	__u32 what;
+	__u32 family; /* AF_ */
+	__u32 local_port, remote_port; /* host order */
+	__u32 segments_out, segments_in, retransmits;
+	__u32 rtt_us; /* smoothed; 0: none was measured */
+	__u32 error; /* of the socket */
+	__u32 reserved;
+	__u8 local[16], remote[16]; /* network order */
+	char comm[16];
+};
+_Static_assert(sizeof(struct mr_wire_tcp) == 144, "layout");
+
+#define MR_WIRE_ATTEMPTS_TOLD 64 /* of each counter; more are only counted */
+struct mr_wire_attempt {
+	struct mr_wire_header h;
+	__u64 args[3];
+	__u32 nr; /* of the system call */
+	__u32 reserved;
+	char comm[16];
+};
+_Static_assert(sizeof(struct mr_wire_attempt) == 80, "layout");
+
+#define MR_WIRE_PATH_MAX 256
+#define MR_WIRE_OPEN_WRITE 1u
+#define MR_WIRE_OPEN_SECRET 2u /* a file that is somebody's secret */
+#define MR_WIRE_OPENS_TOLD 256 /* likewise */
+struct mr_wire_open {
+	struct mr_wire_header h;
+	__u64 inode;
+	__u32 device;
+	__u32 flags;
+	__u32 path_bytes; /* with the NUL; 0: longer than there is room, or not to be had */
+	__u32 reserved;
+	char comm[16];
+	char path[MR_WIRE_PATH_MAX]; /* as the sandbox sees it */
+};
+_Static_assert(sizeof(struct mr_wire_open) == 328, "layout");

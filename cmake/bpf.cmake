@@ -15,8 +15,9 @@ foreach(source ${bpf_sources})
     COMMAND ${BPF_CLANG} -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Werror
       -I${CMAKE_SOURCE_DIR} -I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -c ${source} -o ${object}
     COMMAND ${BPF_STRIP} -g ${object}
-    DEPENDS ${source} ${CMAKE_SOURCE_DIR}/bpf/common.bpf.h ${CMAKE_SOURCE_DIR}/bpf/wire.h
-      ${CMAKE_SOURCE_DIR}/bpf/counters.def
+    DEPENDS ${source} ${CMAKE_SOURCE_DIR}/bpf/common.bpf.h ${CMAKE_SOURCE_DIR}/bpf/packet.bpf.h
+      ${CMAKE_SOURCE_DIR}/bpf/wire.h ${CMAKE_SOURCE_DIR}/bpf/counters.def ${CMAKE_SOURCE_DIR}/bpf/probes.def
+      ${CMAKE_SOURCE_DIR}/bpf/attempts.bpf.h ${CMAKE_SOURCE_DIR}/bpf/attempts.def
     COMMENT "Compiling ${name}.bpf.c for the kernel"
     VERBATIM)
   list(APPEND bpf_objects ${object})
@@ -32,15 +33,15 @@ add_custom_command(OUTPUT ${bpf_dir}/build-id.h ${bpf_dir}/objects.c
   VERBATIM)
 add_custom_target(bpf-embed DEPENDS ${bpf_dir}/build-id.h ${bpf_dir}/objects.c)
 
-foreach(name attach peek pins probe ring decode start)
+foreach(name attach choice peek pins probe ring decode start)
   list(APPEND bpf_run_sources ${CMAKE_SOURCE_DIR}/bpf/${name}.c)
 endforeach()
 add_library(mr_bpf STATIC ${bpf_run_sources})
 target_link_libraries(mr_bpf PUBLIC mr_base)
 add_dependencies(mr_bpf bpf-embed)
 
-add_library(mr_bpf_load STATIC ${CMAKE_SOURCE_DIR}/bpf/loader.c ${CMAKE_SOURCE_DIR}/bpf/minbtf.c
-  ${CMAKE_SOURCE_DIR}/bpf/kinds.c
+add_library(mr_bpf_load STATIC ${CMAKE_SOURCE_DIR}/bpf/loader.c ${CMAKE_SOURCE_DIR}/bpf/sets.c
+  ${CMAKE_SOURCE_DIR}/bpf/minbtf.c ${CMAKE_SOURCE_DIR}/bpf/kinds.c
   ${bpf_dir}/objects.c)
 target_link_libraries(mr_bpf_load PUBLIC mr_bpf PkgConfig::LIBBPF)
 add_dependencies(mr_bpf_load bpf-embed)

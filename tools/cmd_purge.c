@@ -3,8 +3,10 @@
  * menace purge: delete old runs, and keep account of it
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
+#include "bpf/start.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
@@ -16,8 +18,8 @@
 struct purge {
 	struct mr_cmd_common common;
 	const char *run, *reason, *key;
-	int64_t before_us;
-	bool all, dry_run;
+	int64_t before_us, idle_ms;
+	bool all, dry_run, probes;
 };
 
 static const struct mr_cmd_row rows[] = {
@@ -28,6 +30,10 @@ static const struct mr_cmd_row rows[] = {
 	MR_CMD_ROW("reason", 'r', "TEXT", TEXT, purge, reason, "why; goes into the account"),
 	MR_CMD_ROW("key", 'k', "FILE", PATH, purge, key,
 		   "seal the beginning of the chain that tells only of purged runs with this key"),
+	MR_CMD_ROW("probes", 0, NULL, FLAG, purge, probes,
+		   "instead of runs, what is in the kernel to observe runs and no run uses"),
+	MR_CMD_ROW("idle", 0, "TIME", TIMESPAN, purge, idle_ms,
+		   "with --probes: only what no run has used for so long"),
 	MR_CMD_ROW("dry-run", 'n', NULL, FLAG, purge, dry_run, "only tell what would go"),
 	MR_CMD_COMMON_ROWS(purge),
 };
@@ -83,6 +89,21 @@ static int purge_runs(const struct purge *purge, struct mr_store *store,
 	return r;
 }
 
+/* Nothing of the store. */
+static int purge_probes(const struct purge *purge, struct mr_error *err)
+{
+	uint64_t removed = 0, left = 0;
+	uint64_t idle_ms = purge->idle_ms == MR_CMD_NOT_GIVEN ? 0 : (uint64_t)purge->idle_ms;
+	int r = mr_start_purge((idle_ms + 999) / 1000, &removed, &left, err);
+
+	if (r < 0)
+		return r;
+	printf(purge->common.json ? "{\"removed\": %" PRIu64 ", \"left\": %" PRIu64 "}\n"
+				  : "%" PRIu64 " sets of probes removed, %" PRIu64 " left\n",
+	       removed, left);
+	return 0;
+}
+
 static int run(void *values, char **words, struct mr_error *err)
 {
 	struct purge *purge = values;
@@ -94,9 +115,16 @@ static int run(void *values, char **words, struct mr_error *err)
 	int r;
 
 	(void)words;
-	if ((before_us != 0) + (purge->run != NULL) + purge->all != 1)
+	if ((before_us != 0) + (purge->run != NULL) + purge->all + purge->probes != 1)
 		return mr_err(err, MR_E_USAGE, EINVAL,
-			      "say what is to go: --before, --run or --all");
+			      "say what is to go: --before, --run, --all or --probes");
+	if (purge->idle_ms != MR_CMD_NOT_GIVEN && !purge->probes)
+		return mr_err(err, MR_E_USAGE, EINVAL, "--idle is for --probes");
+	if (purge->probes && (purge->reason || purge->key || purge->dry_run))
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "--reason, --key and --dry-run are for runs, not for --probes");
+	if (purge->probes)
+		return purge_probes(purge, err);
 	r = mr_cmd_open(&purge->common, MR_STORE_WRITE, &store, err);
 	if (r == 0 && purge->run)
 		r = mr_cmd_find_run(store, purge->run, &run_id, err);

@@ -405,6 +405,70 @@ static void name_frames(json_t *crashes, int64_t started_us)
 	}
 }
 
+static void print_names(const struct show *show, const json_t *names)
+{
+	size_t i;
+	const json_t *row;
+
+	if (json_array_size(names) == 0)
+		return;
+	print_title("Names asked of DNS");
+	json_array_foreach ((json_t *)(uintptr_t)names, i, row) {
+		if (i == ROWS_SHOWN && !show->all) {
+			printf("  ... %zu more, see --all\n", json_array_size(names) - i);
+			return;
+		}
+		printf("  %5lldx ", (long long)integer(row, "count"));
+		mr_term_cell(MR_TERM_PLAIN, text(row, "type") ? text(row, "type") : "?", 6);
+		putchar(' ');
+		mr_term_put(MR_TERM_PLAIN, text(row, "name"));
+		printf("  (%s", text(row, "transport") ? text(row, "transport") : "?");
+		if (text(row, "server")) {
+			putchar(' ');
+			mr_term_put(MR_TERM_DIM, text(row, "server"));
+		}
+		printf(")%s\n", integer(row, "malformed") ? "  malformed" : "");
+	}
+}
+
+static void print_amount(const char *name, const json_t *row, const char *key)
+{
+	char buf[64];
+	const char *value = human(key, json_object_get(row, key), buf);
+
+	if (value)
+		printf("  %s %s", name, value);
+}
+
+static void print_connections(const struct show *show, const json_t *connections)
+{
+	size_t i;
+	const json_t *row;
+
+	if (json_array_size(connections) == 0)
+		return;
+	print_title("Connections");
+	json_array_foreach ((json_t *)(uintptr_t)connections, i, row) {
+		if (i == ROWS_SHOWN && !show->all) {
+			printf("  ... %zu more, see --all\n", json_array_size(connections) - i);
+			return;
+		}
+		printf("  ");
+		mr_term_cell(MR_TERM_PLAIN, text(row, "direction") ? text(row, "direction") : "?",
+			     3);
+		putchar(' ');
+		mr_term_cell(MR_TERM_PLAIN, text(row, "protocol"), 4);
+		putchar(' ');
+		mr_term_put(MR_TERM_PLAIN, text(row, "remote"));
+		printf(" port %lld", (long long)integer(row, "remote_port"));
+		print_amount("sent", row, "tx_bytes");
+		print_amount("received", row, "rx_bytes");
+		print_amount("again", row, "retransmits");
+		print_amount("round trip", row, "rtt_us");
+		printf("%s\n", json_is_integer(json_object_get(row, "errno")) ? "  failed" : "");
+	}
+}
+
 static void print_losses(const json_t *losses)
 {
 	size_t i;
@@ -425,7 +489,8 @@ static void print_losses(const json_t *losses)
 /* The lists of a document, each by the statement run.NAME. */
 static const char *const lists[] = { "limits",	    "limits_hit", "steps",   "receipts",
 				     "degraded",    "denials",	  "changes", "processes",
-				     "connections", "crashes",	  "probes",  "losses" };
+				     "connections", "dns",	  "crashes", "probes",
+				     "losses" };
 
 static int gather(struct mr_store *store, const char *run_id, json_t *document,
 		  struct mr_error *err)
@@ -459,6 +524,8 @@ static void print_document(const struct show *show, const json_t *document)
 	print_changes(show, json_object_get(document, "changes"));
 	print_processes(json_object_get(document, "processes"));
 	print_crashes(json_object_get(document, "crashes"));
+	print_connections(show, json_object_get(document, "connections"));
+	print_names(show, json_object_get(document, "dns"));
 	print_losses(json_object_get(document, "losses"));
 	print_timeline(json_object_get(document, "steps"));
 }

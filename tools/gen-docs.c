@@ -11,6 +11,7 @@
  * Everything comes from the .def files, option tables and schema.sql that the program itself is built from, so
  * the manual cannot say anything else than the code.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -183,7 +184,7 @@ static void put_column(const char *line)
 	const char *comment = strstr(line, "-- ");
 	size_t name = strcspn(line, " ");
 	mr_auto_free char *term = mr_str_ndup(line, name);
-	mr_auto_free char *type = mr_str_ndup(line + name + 1, strcspn(line + name + 1, " ,"));
+	mr_auto_free char *type = mr_str_ndup(line + name + 1, strcspn(line + name + 1, " ,;"));
 
 	if (!comment)
 		return; /* a key of the table */
@@ -193,10 +194,22 @@ static void put_column(const char *line)
 	printf("\n\n");
 }
 
+/* Those that a later section gave a table. */
+static void put_added_columns(const char *table)
+{
+	mr_auto_free char *text = mr_str_dup(mr_sql_schema);
+	mr_auto_free char *begin = mr_str_format("ALTER TABLE %s ADD COLUMN ", table);
+	char *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (mr_str_starts_with(line, begin))
+			put_column(line + strlen(begin));
+}
+
 static void put_tables(void)
 {
 	mr_auto_free char *text = mr_str_dup(mr_sql_schema);
-	mr_auto_free char *about = NULL;
+	mr_auto_free char *about = NULL, *name = NULL;
 	bool inside = false;
 	char *rest = NULL;
 
@@ -205,13 +218,15 @@ static void put_tables(void)
 			free(about);
 			about = mr_str_dup(line + 4);
 		} else if (mr_str_starts_with(line, "CREATE TABLE ")) {
-			mr_auto_free char *name = mr_str_ndup(line + 13, strcspn(line + 13, " "));
-
+			free(name);
+			name = mr_str_ndup(line + 13, strcspn(line + 13, " "));
 			printf("## %s\n\n", name);
 			put(about ? about : "");
 			printf(".\n\n");
 			inside = true;
 		} else if (line[0] == ')') {
+			if (inside)
+				put_added_columns(name);
 			inside = false;
 		} else if (inside && line[0] == '\t') {
 			put_column(line + 1);
@@ -384,6 +399,31 @@ static void put_version(void)
 	printf("menace %s\n\n", MENACE_VERSION);
 }
 
+/* Each fact once, with its level. */
+static void put_probes(void)
+{
+	static const struct {
+		const char *name, *level, *help;
+	} probes[] = {
+#define PROBE(name, object, program, kind, target, level, needs, help) { #name, #level, help },
+#include "bpf/probes.def"
+#undef PROBE
+	};
+
+	for (size_t i = 0; i < N_ELEMENTS(probes); i++) {
+		mr_auto_free char *level = mr_str_dup(probes[i].level);
+
+		if (i > 0 && strcmp(probes[i].name, probes[i - 1].name) == 0)
+			continue;
+		for (char *c = level; *c; c++)
+			*c = (char)tolower((unsigned char)*c);
+		put_strong(probes[i].name);
+		printf(" (%s)\n\t", level);
+		put(probes[i].help);
+		printf("\n\n");
+	}
+}
+
 static const struct section {
 	const char *name;
 	const char *marker;
@@ -397,6 +437,7 @@ static const struct section {
 	{ "languages", "@LANGUAGES@", put_languages },
 	{ "exit-status", "@EXIT_STATUS@", put_exit_status },
 	{ "commands", "@COMMANDS@", put_commands },
+	{ "probes", "@PROBES@", put_probes },
 	{ "tables", "@TABLES@", put_tables },
 	{ "failure-modes", "@FAILURE_MODES@", put_failure_modes },
 	{ "version", "@VERSION@", put_version },

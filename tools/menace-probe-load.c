@@ -2,10 +2,11 @@
 /*
  * menace-probe-load: programs into the kernel, for menace-run
  *
- *   menace-probe-load load LEVEL     make what this build needs for the level, unless it is there
- *   menace-probe-load purge          remove what no run uses
- *   menace-probe-load entries        ids of the control groups that are observed at present
- *   menace-probe-load kinds          kinds of programs, each with 0 or the errno of its refusal
+ *   menace-probe-load load LEVEL [SWITCHES]   make what this build needs for the level and for
+ *                                             +PROBE, unless it is there
+ *   menace-probe-load purge [SECONDS]         remove what no run uses, or has used for so long
+ *   menace-probe-load entries                 ids of the control groups that are observed at present
+ *   menace-probe-load kinds                   kinds of programs, each with 0 or the errno of its refusal
  *
  * Apart from menace-run because of libbpf: what starts for every run stays small.  A failed
  * load is told to menace-run as one struct mr_error on standard output, which is a pipe then,
@@ -22,6 +23,7 @@
 #include "bpf/loader.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/units.h"
 
 static int fail(const struct mr_error *err)
 {
@@ -34,10 +36,11 @@ static int fail(const struct mr_error *err)
 	return mr_errc_exit_status(err->code);
 }
 
-static int load(const char *name)
+static int load(const char *name, const char *switches)
 {
 	struct mr_error err = MR_ERROR_INIT;
-	enum mr_probe_level level = MR_PROBE_LEVEL_BASIC;
+	struct mr_probe_choice choice;
+	enum mr_probe_level level = MR_PROBE_LEVEL_OFF;
 
 	while (level < MR_PROBE_LEVEL_COUNT_ && strcmp(mr_probe_level_name(level), name) != 0)
 		level++;
@@ -45,18 +48,24 @@ static int load(const char *name)
 		mr_err(&err, MR_E_USAGE, EINVAL, "no level %.40s", name);
 		return fail(&err);
 	}
-	return mr_loader_load(level, &err) < 0 ? fail(&err) : 0;
+	if (mr_probe_choose(level, switches, &choice, &err) < 0)
+		return fail(&err);
+	return mr_loader_load(&choice, &err) < 0 ? fail(&err) : 0;
 }
 
-static int purge(void)
+static int purge(const char *idle)
 {
 	struct mr_error err = MR_ERROR_INIT;
-	int in_use = 0, removed = mr_loader_purge(&in_use, &err);
+	uint64_t idle_s = 0;
+	int left = 0, removed;
 
+	if (mr_units_parse_count(idle, &idle_s, &err) < 0)
+		return fail(&err);
+	removed = mr_loader_purge(idle_s, &left, &err);
 	if (removed < 0)
 		return fail(&err);
-	printf("%d removed, %d in use\n", removed, in_use);
-	return in_use ? 1 : 0;
+	printf("%d removed, %d left\n", removed, left);
+	return 0;
 }
 
 static void print_entry(void *owner, uint64_t cgroup_id)
@@ -88,15 +97,16 @@ int main(int argc, char **argv)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
-	if (argc == 3 && strcmp(argv[1], "load") == 0)
-		return load(argv[2]);
-	if (argc == 2 && strcmp(argv[1], "purge") == 0)
-		return purge();
+	if ((argc == 3 || argc == 4) && strcmp(argv[1], "load") == 0)
+		return load(argv[2], argc == 4 ? argv[3] : "");
+	if ((argc == 2 || argc == 3) && strcmp(argv[1], "purge") == 0)
+		return purge(argc == 3 ? argv[2] : "0");
 	if (argc == 2 && strcmp(argv[1], "entries") == 0)
 		return entries();
 	if (argc == 2 && strcmp(argv[1], "kinds") == 0)
 		return kinds();
 	mr_err(&err, MR_E_USAGE, EINVAL,
-	       "usage: menace-probe-load load LEVEL | purge | entries | kinds");
+	       "usage: menace-probe-load load LEVEL [SWITCHES] | purge [SECONDS] | entries | "
+	       "kinds");
 	return fail(&err);
 }

@@ -132,6 +132,24 @@ static int take_hide(struct mr_cli_parse *parse, const char *arg, struct mr_erro
 	return mr_spec_add_mount(&parse->cli.spec, MR_MOUNT_HIDE, arg, err);
 }
 
+/* The level, if it is the first word, and switches of probes behind it. */
+static int take_telemetry(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	size_t n = arg[0] == '+' || arg[0] == '-' ? 0 : strcspn(arg, ",");
+	mr_auto_free char *level = mr_str_ndup(arg, n);
+	const char *switches = arg + n + (n > 0 && arg[n] == ',');
+	int r = 0;
+
+	if (n > 0 || arg[0] == '\0')
+		r = mr_spec_set_labelled(&parse->cli.spec, MR_FIELD_telemetry_level, level, false,
+					 MR_ORIGIN_FLAG, NULL, err);
+	if (r == 0 && arg[n] != '\0' && switches[0] == '\0')
+		return refuse(err, "nothing is behind the last comma");
+	return r < 0 ? r
+		     : mr_spec_set_labelled(&parse->cli.spec, MR_FIELD_telemetry_probes, switches,
+					    false, MR_ORIGIN_FLAG, NULL, err);
+}
+
 static int take_json(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
 {
 	uint64_t fd = 0;

@@ -37,10 +37,18 @@ struct mr_event_module {
 	char path[MR_EVENT_PATH_MAX]; /* in its file system, not in the sandbox; "": none */
 };
 
+enum mr_event_tcp_what {
+	MR_EVENT_TCP_ASKED,
+	MR_EVENT_TCP_ACCEPTED,
+	MR_EVENT_TCP_CLOSING, /* from this side: what was sent and received so far */
+	MR_EVENT_TCP_CLOSED,
+	MR_EVENT_TCP_FAILED,
+};
+
 struct mr_event {
 	enum mr_event_type type;
 	uint64_t time_ns; /* CLOCK_BOOTTIME */
-	uint32_t pid, tid; /* process and thread, as the host numbers them */
+	uint32_t pid, tid; /* process and thread, as the host numbers them; 0: not known */
 	uint32_t inner_pid; /* as the sandbox numbers it; 0: it has no number there */
 	char comm[17];
 	union {
@@ -83,6 +91,35 @@ struct mr_event {
 				port; /* AF_, SOCK_, IPPROTO_, host order */
 			uint8_t address[16]; /* network order; four bytes for AF_INET */
 		} net;
+		struct {
+			bool by_tcp;
+			uint32_t family; /* AF_ of the server */
+			uint32_t questions; /* as the message says */
+			uint8_t address[16]; /* of the server */
+			const uint8_t *question; /* the first one, as it was sent */
+			size_t kept; /* bytes of it */
+		} dns;
+		struct {
+			enum mr_event_tcp_what what;
+			uint64_t cookie; /* names the socket since the host's start */
+			uint64_t sent_bytes, received_bytes; /* payload */
+			uint32_t family, local_port, remote_port;
+			uint32_t segments_out, segments_in, retransmits;
+			uint32_t rtt_us; /* smoothed; 0: none was measured */
+			uint32_t error; /* errno of the socket */
+			uint8_t local[16], remote[16];
+		} tcp;
+		struct {
+			uint32_t nr; /* of the system call */
+			uint64_t args[3];
+		} attempt;
+		struct {
+			const char *path; /* as the sandbox sees it; terminated; "": not known */
+			bool to_write; /* a regular file */
+			bool secret; /* somebody's: keys, passwords, what is in another's home */
+			uint32_t device;
+			uint64_t inode;
+		} open;
 	};
 };
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bpf/choice.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
@@ -113,8 +114,12 @@ static int check_hostname(const char *name, struct mr_error *err)
 
 int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *err)
 {
+	struct mr_probe_choice choice;
+
 	if (id == MR_FIELD_sandbox_cwd)
 		return check_cwd(text, err);
+	if (id == MR_FIELD_telemetry_probes)
+		return mr_probe_choose(MR_PROBE_LEVEL_OFF, text, &choice, err);
 	return id == MR_FIELD_sandbox_hostname ? check_hostname(text, err) : 0;
 }
 

@@ -372,3 +372,11 @@ CREATE TABLE losses (
 	count INTEGER NOT NULL, -- how many
 	PRIMARY KEY (run_id, type, reason)
 ) STRICT, WITHOUT ROWID;
+
+--@ 2
+
+ALTER TABLE dns ADD COLUMN start_boot_ns INTEGER; -- of that process
+ALTER TABLE dns ADD COLUMN server TEXT; -- address that was asked
+ALTER TABLE dns ADD COLUMN questions INTEGER; -- number of them in the message; name is the first
+ALTER TABLE dns ADD COLUMN malformed INTEGER; -- 1: name is what could be read before it made no sense
+ALTER TABLE connections ADD COLUMN closed INTEGER; -- 1: it is, and the amounts are final

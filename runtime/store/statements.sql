@@ -148,18 +148,20 @@ FROM json_each(:body, '$.data.syscalls');
 --@ project.telemetry.connections
 INSERT INTO connections (run_id, n, boot_ns, tgid, start_boot_ns, family, protocol, direction,
 	local, local_port, remote, remote_port, verdict, errno, tx_bytes, rx_bytes, tx_packets,
-	rx_packets, retransmits, rtt_us)
+	rx_packets, retransmits, rtt_us, closed)
 SELECT :body ->> '$.run_id', key, value ->> 'boot_ns', value ->> 'tgid', value ->> 'start_boot_ns',
 	value ->> 'family', value ->> 'protocol', value ->> 'direction', value ->> 'local',
 	value ->> 'local_port', value ->> 'remote', value ->> 'remote_port', value ->> 'verdict',
 	value ->> 'errno', value ->> 'tx_bytes', value ->> 'rx_bytes', value ->> 'tx_packets',
-	value ->> 'rx_packets', value ->> 'retransmits', value ->> 'rtt_us'
+	value ->> 'rx_packets', value ->> 'retransmits', value ->> 'rtt_us', value ->> 'closed'
 FROM json_each(:body, '$.data.connections');
 
 --@ project.telemetry.dns
-INSERT INTO dns (run_id, n, boot_ns, tgid, name, type, transport)
-SELECT :body ->> '$.run_id', key, value ->> 'boot_ns', value ->> 'tgid', value ->> 'name',
-	value ->> 'type', value ->> 'transport'
+INSERT INTO dns (run_id, n, boot_ns, tgid, start_boot_ns, name, type, transport, server, questions,
+	malformed)
+SELECT :body ->> '$.run_id', key, value ->> 'boot_ns', value ->> 'tgid', value ->> 'start_boot_ns',
+	value ->> 'name', value ->> 'type', value ->> 'transport', value ->> 'server',
+	value ->> 'questions', value ->> 'malformed'
 FROM json_each(:body, '$.data.dns');
 
 --@ project.telemetry.probes
@@ -344,6 +346,10 @@ SELECT (SELECT total(count) FROM losses WHERE run_id = :run_id)
 		WHERE run_id = :run_id AND kind = 'telemetry') AS unknown,
 	stored_boot_ns - (stored_real_us - started_us) * 1000 AS begin_ns
 FROM runs WHERE run_id = :run_id;
+
+--@ run.dns
+SELECT name, type, transport, server, malformed, count(*) AS count FROM dns WHERE run_id = :run_id
+GROUP BY name, type, transport, server, malformed ORDER BY min(n);
 
 --@ run.losses
 SELECT type, reason, count FROM losses WHERE run_id = :run_id ORDER BY type, reason;

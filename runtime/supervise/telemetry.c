@@ -11,13 +11,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/event.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
+#include "runtime/supervise/net_trail.h"
 #include "runtime/supervise/run.h"
 #include "runtime/supervise/trail.h"
 
@@ -66,6 +69,8 @@ static void take_event(void *owner, const struct mr_event *e)
 	struct mr_telemetry *t = owner;
 
 	mr_trail_add(t->trail, e);
+	if (e->type == MR_EVENT_dns || e->type == MR_EVENT_tcp)
+		mr_net_trail_add(t->net, e, e->pid ? mr_trail_start_of(t->trail, e->pid) : 0);
 	if (t->sink && t->sink->event(t->sink, e) < 0)
 		t->not_kept++;
 }
@@ -92,13 +97,13 @@ static int begin(struct mr_telemetry *t, const struct mr_probe_group *group, str
 {
 	int r;
 
-	if (t->requested == MR_TELEMETRY_OFF)
+	if (!t->choice.rows)
 		return mr_err(err, MR_E_DENIED, ECANCELED, "switched off by telemetry.level");
 	if (!group)
 		return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
 			      "a run without a control group cannot be told from others");
 	r = begin_in_set(t, group, err);
-	if (r == -ESTALE) {
+	if (r == -ESTALE) { /* the purge had no run in its way: none has the set */
 		t->host->sets[t->requested] = mr_probes_free(t->host->sets[t->requested]);
 		r = begin_in_set(t, group, err);
 	}
@@ -114,24 +119,38 @@ static void unwatch(struct mr_telemetry *t)
 		mr_loop_remove(t->loop, &t->sources[i]);
 }
 
+static bool wants_block(const struct mr_telemetry *t)
+{
+	return t->choice.rows & (1ULL << MR_ROW_on_complete | 1ULL << MR_ROW_on_issue);
+}
+
 void mr_telemetry_begin(struct mr_telemetry *t, struct mr_run_host *host,
 			const struct mr_spec *spec, const struct mr_cgroup *cgroup)
 {
 	uint64_t then = mr_now_ns();
-	struct mr_probe_group group;
+	struct mr_probe_group group = { .fd = -1 };
 
 	*t = (struct mr_telemetry){ .requested = (enum mr_telemetry_level)spec->telemetry_level,
+				    .wants_net = spec->net_mode != MR_NET_NONE,
 				    .loop = host->loop,
 				    .sources = { { .fd = -1 }, { .fd = -1 } },
-				    .trail = mr_trail_new() };
+				    .trail = mr_trail_new(),
+				    .net = mr_net_trail_new() };
 	mr_probe_run_init(&t->probe);
+	/* The spec was checked. */
+	mr_assert(mr_probe_choose((enum mr_probe_level)t->requested, spec->telemetry_probes,
+				  &t->choice, NULL) == 0);
 	if (!host->telemetry)
 		host->telemetry = mr_str_alloc(sizeof(*host->telemetry));
 	t->host = host->telemetry;
+	t->has_io = cgroup && wants_block(t) &&
+		    faccessat(mr_cgroup_v2_fd(cgroup), "io.stat", F_OK, 0) == 0;
 	if (cgroup)
 		group = (struct mr_probe_group){ .id = mr_cgroup_id(cgroup),
 						 .fd = mr_cgroup_v2_fd(cgroup),
-						 .wants_net = spec->net_mode != MR_NET_NONE };
+						 .wants_net = t->wants_net,
+						 .has_io = t->has_io,
+						 .rows = t->choice.rows };
 	if (begin(t, cgroup ? &group : NULL, &t->why) < 0) {
 		unwatch(t);
 		mr_probe_run_end(&t->probe);
@@ -165,5 +184,7 @@ void mr_telemetry_deinit(struct mr_telemetry *t)
 		mr_telemetry_finish(t);
 	json_decref(t->syscalls);
 	json_decref(t->probes);
+	json_decref(t->above);
+	mr_net_trail_free(t->net);
 	*t = (struct mr_telemetry){ .trail = mr_trail_free(t->trail) };
 }

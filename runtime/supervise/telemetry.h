@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/choice.h"
 #include "bpf/probe.h"
 #include "runtime/base/error.h"
 #include "runtime/base/loop.h"
@@ -19,6 +20,7 @@
 
 struct json_t;
 struct mr_cgroup;
+struct mr_net_trail;
 struct mr_run_host;
 struct mr_sink;
 struct mr_telemetry_host;
@@ -26,6 +28,9 @@ struct mr_trail;
 
 struct mr_telemetry {
 	enum mr_telemetry_level requested;
+	struct mr_probe_choice choice;
+	bool wants_net; /* the run can have sockets */
+	bool has_io; /* its control group has the block controller */
 	struct mr_error why; /* code set: nothing is known, and why */
 	struct mr_telemetry_host *host;
 	struct mr_loop *loop;
@@ -36,12 +41,13 @@ struct mr_telemetry {
 	uint64_t setup_ns; /* what it cost to begin */
 	uint64_t not_kept; /* events that the sink refused */
 	struct mr_trail *trail; /* processes and events */
+	struct mr_net_trail *net; /* names asked and connections */
 	/* From the end on: */
 	bool has_counts;
 	struct mr_wire_slot counts;
-	struct json_t *syscalls, *probes; /* or NULL */
+	struct json_t *syscalls, *probes, *above; /* or NULL */
 	bool all_known; /* every probe of the level was on */
-	bool known[MR_COUNTER_COUNT_], knows_sched;
+	bool known[MR_COUNTER_COUNT_], knows_sched, knows_block, knows_dns, knows_tcp;
 	uint64_t taken[MR_WIRE_TYPE_COUNT_], malformed;
 };
 
@@ -58,6 +64,9 @@ void mr_telemetry_finish(struct mr_telemetry *t);
 void mr_telemetry_deinit(struct mr_telemetry *t);
 /* The member "telemetry" of a result; new reference. */
 struct json_t *mr_telemetry_to_json(const struct mr_telemetry *t);
+
+/* The name of a system call, or its number as text; new reference. */
+struct json_t *mr_syscall_json(unsigned int nr);
 
 /* telemetry_json.c: what is only known while the run is observed. */
 void mr_telemetry_note_facts(struct mr_telemetry *t);

@@ -5,11 +5,13 @@
  * Members are called as the columns of the store are.  A counter whose probe is off is
  * null; the row of the probe says why.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
+#include "runtime/supervise/net_trail.h"
 #include "runtime/supervise/telemetry.h"
 #include "runtime/supervise/trail.h"
 
@@ -24,7 +26,8 @@ static const struct counter_row {
 static const char *const type_names[MR_WIRE_TYPE_COUNT_] = {
 	[MR_WIRE_FORK] = "fork",   [MR_WIRE_EXEC] = "exec",	  [MR_WIRE_EXIT] = "exit",
 	[MR_WIRE_CRASH] = "crash", [MR_WIRE_SOCKET] = "socket",	  [MR_WIRE_CONNECT] = "connect",
-	[MR_WIRE_BIND] = "bind",   [MR_WIRE_SENDMSG] = "sendmsg",
+	[MR_WIRE_BIND] = "bind",   [MR_WIRE_SENDMSG] = "sendmsg", [MR_WIRE_DNS] = "dns",
+	[MR_WIRE_TCP] = "tcp",	   [MR_WIRE_ATTEMPT] = "attempt", [MR_WIRE_OPEN] = "open",
 };
 
 static const char *const syscall_names[MR_WIRE_SYSCALLS] = {
@@ -40,67 +43,103 @@ static json_t *integer(uint64_t n)
 	return json_integer((json_int_t)n);
 }
 
+json_t *mr_syscall_json(unsigned int nr)
+{
+	char number[24];
+
+	if (nr < MR_WIRE_SYSCALLS && syscall_names[nr])
+		return json_string(syscall_names[nr]);
+	snprintf(number, sizeof(number), "%u", nr);
+	return json_string(number);
+}
+
 /* --- while the run is observed ---------------------------------------------------------- */
 
 static json_t *list_syscalls(const uint64_t *calls)
 {
 	json_t *list = json_array();
-	char number[24];
 
 	for (unsigned int i = 0; i < MR_WIRE_OUTCOMES; i++) {
-		unsigned int nr = i / MR_WIRE_ERRNOS;
-		const char *name = syscall_names[nr];
-
 		if (!calls[i])
 			continue;
-		snprintf(number, sizeof(number), "%u", nr);
-		json_array_append_new(list, json_pack("{s:s, s:i, s:I, s:n}", "name",
-						      name ? name : number, "errno",
+		json_array_append_new(list, json_pack("{s:o, s:i, s:I, s:n}", "name",
+						      mr_syscall_json(i / MR_WIRE_ERRNOS), "errno",
 						      (int)(i % MR_WIRE_ERRNOS), "count",
 						      (json_int_t)calls[i], "total_ns"));
 	}
 	return list;
 }
 
-static json_t *probe_json(const struct mr_telemetry *t, const struct mr_probe_row *row, size_t i)
+/* Why a fact is not known, in words; "": it is. */
+static const char *state_of(const struct mr_telemetry *t, size_t i, char why[400], int *ret_errnum)
 {
-	const struct mr_wire_probe *state = mr_probes_state(t->probe.probes, i);
-	bool known = mr_probe_run_knows(&t->probe, row->name);
-	bool unwanted = row->kind == MR_PROBE_CGROUP && !t->probe.wants_net;
-	int errnum = state->state == MR_PROBE_ON ? t->probe.errnums[i] : state->errnum;
-	char consequence[400] = "";
+	size_t n;
+	const struct mr_probe_row *row = &mr_probe_rows(&n)[i];
+	const struct mr_wire_probe *probe = mr_probes_state(t->probe.probes, i);
 
-	if (unwanted)
-		snprintf(consequence, sizeof(consequence),
-			 "unknown: %s; without network there is nothing to see", row->help);
-	else if (!known)
-		snprintf(consequence, sizeof(consequence), "unknown: %s (%s%s%s)", row->help,
-			 strerror(errnum), state->why[0] ? ": " : "", state->why);
-	return json_pack("{s:s, s:s, s:o, s:s?, s:s}", "name", row->name, "state",
-			 known	    ? "attached"
-			 : unwanted ? "off"
-				    : "failed",
-			 "errno", known || unwanted ? json_null() : json_integer(errnum),
-			 "consequence", known ? NULL : consequence, "needs", row->needs);
+	*ret_errnum = 0;
+	why[0] = '\0';
+	if (t->choice.off >> i & 1) {
+		snprintf(why, 400, "unknown: %s; switched off by telemetry.probes", row->help);
+		return "off";
+	}
+	if (row->kind == MR_PROBE_CGROUP && !t->wants_net) {
+		snprintf(why, 400, "unknown: %s; without network there is nothing to see",
+			 row->help);
+		return "off";
+	}
+	if (row->kind == MR_PROBE_RAW_TP_IO && !t->has_io) {
+		*ret_errnum = EOPNOTSUPP;
+		snprintf(why, 400,
+			 "unknown: %s; the run's control group has no block controller (io)",
+			 row->help);
+		return "failed";
+	}
+	if (mr_probe_run_knows(&t->probe, row->name))
+		return "attached";
+	*ret_errnum = probe->state == MR_PROBE_ON ? t->probe.errnums[i] : probe->errnum;
+	snprintf(why, 400, "unknown: %s (%s%s%s)", row->help, strerror(*ret_errnum),
+		 probe->why[0] ? ": " : "", probe->why);
+	return "failed";
 }
 
-/* One row a fact: of several ways to it the one that is on, else the first. */
-static json_t *list_probes(struct mr_telemetry *t)
+static json_t *probe_json(const struct mr_telemetry *t, const struct mr_probe_row *row, size_t i)
+{
+	char why[400];
+	int errnum;
+	const char *state = state_of(t, i, why, &errnum);
+
+	return json_pack("{s:s, s:s, s:o, s:s?, s:s}", "name", row->name, "state", state, "errno",
+			 errnum ? json_integer(errnum) : json_null(), "consequence",
+			 why[0] ? why : NULL, "needs", row->needs);
+}
+
+/* One row a fact: of several ways to it the one that is on, else the first that was wanted.  What
+ * a higher level has is told by its name alone. */
+static void list_probes(struct mr_telemetry *t)
 {
 	size_t n;
 	const struct mr_probe_row *rows = mr_probe_rows(&n);
-	json_t *list = json_array();
+	const char *last = "";
 
+	t->probes = json_array();
+	t->above = json_object();
 	t->all_known = !t->counts.absent;
 	for (size_t i = 0; i < n; i++) {
-		if ((int)rows[i].level > (int)t->requested ||
-		    (i > 0 && strcmp(rows[i].name, rows[i - 1].name) == 0))
+		if (strcmp(rows[i].name, last) == 0)
 			continue;
-		json_array_append_new(list, probe_json(t, &rows[i], i));
-		if (rows[i].kind != MR_PROBE_CGROUP || t->probe.wants_net)
+		if (!((t->choice.rows | t->choice.off) >> i & 1)) {
+			if (!json_object_get(t->above, rows[i].name))
+				json_object_set_new(t->above, rows[i].name,
+						    json_string(
+							    mr_probe_level_name(rows[i].level)));
+			continue;
+		}
+		last = rows[i].name;
+		json_array_append_new(t->probes, probe_json(t, &rows[i], i));
+		if (t->choice.rows >> i & 1 && (rows[i].kind != MR_PROBE_CGROUP || t->wants_net))
 			t->all_known &= mr_probe_run_knows(&t->probe, rows[i].name);
 	}
-	return list;
 }
 
 static bool is_absent(const struct mr_telemetry *t, int bit)
@@ -127,7 +166,10 @@ void mr_telemetry_note_facts(struct mr_telemetry *t)
 	for (int i = 0; i < MR_COUNTER_COUNT_; i++)
 		t->known[i] = knows_all(&t->probe, counter_rows[i].probes);
 	t->knows_sched = mr_probe_run_knows(&t->probe, "sched");
-	t->probes = list_probes(t);
+	t->knows_block = knows_all(&t->probe, "block block_issue");
+	t->knows_dns = mr_probe_run_knows(&t->probe, "dns");
+	t->knows_tcp = mr_probe_run_knows(&t->probe, "tcp");
+	list_probes(t);
 	if (mr_probe_run_knows(&t->probe, "syscalls"))
 		t->syscalls = list_syscalls(t->probe.view->calls);
 }
@@ -173,12 +215,18 @@ static json_t *histogram_json(const struct mr_telemetry *t, enum mr_wire_histogr
 
 static json_t *histograms_json(const struct mr_telemetry *t)
 {
-	if (!t->knows_sched)
+	json_t *list;
+
+	if (!t->knows_sched && !t->knows_block)
 		return json_null();
-	if (is_absent(t, MR_ABSENT_WAITS))
-		return json_pack("[o]", histogram_json(t, MR_HIST_RUN, "cpu_run"));
-	return json_pack("[o, o]", histogram_json(t, MR_HIST_RUN, "cpu_run"),
-			 histogram_json(t, MR_HIST_WAIT, "cpu_wait"));
+	list = json_array();
+	if (t->knows_sched)
+		json_array_append_new(list, histogram_json(t, MR_HIST_RUN, "cpu_run"));
+	if (t->knows_sched && !is_absent(t, MR_ABSENT_WAITS))
+		json_array_append_new(list, histogram_json(t, MR_HIST_WAIT, "cpu_wait"));
+	if (t->knows_block)
+		json_array_append_new(list, histogram_json(t, MR_HIST_BLOCK, "block"));
+	return list;
 }
 
 struct sums {
@@ -212,23 +260,45 @@ static json_t *losses_json(const struct mr_telemetry *t, struct sums *sums)
 
 static json_t *books_json(const struct mr_telemetry *t, const struct sums *sums)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "emitted",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "emitted",
 			 (json_int_t)sums->emitted, "delivered", (json_int_t)sums->delivered,
 			 "lost", (json_int_t)sums->lost, "malformed", (json_int_t)t->malformed,
 			 "not_kept", (json_int_t)t->not_kept, "failed_reads",
 			 (json_int_t)t->counts.failures, "processes_not_listed",
 			 (json_int_t)mr_trail_processes_left_out(t->trail), "events_not_listed",
 			 (json_int_t)mr_trail_events_left_out(t->trail), "last_events_listed",
-			 (json_int_t)mr_trail_last_kept(t->trail));
+			 (json_int_t)mr_trail_last_kept(t->trail), "names_not_listed",
+			 (json_int_t)mr_net_trail_names_left_out(t->net), "connections_not_listed",
+			 (json_int_t)mr_net_trail_connections_left_out(t->net));
 }
 
 static json_t *unknown_json(const struct mr_telemetry *t, const char *requested)
 {
-	return json_pack("{s:s, s:n, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n}",
+	return json_pack("{s:s, s:n, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, "
+			 "s:n, s:n}",
 			 "requested", requested, "level", "reason",
 			 t->why.code ? t->why.msg : "the run ended before it could be observed",
-			 "complete", "usage", "counters", "processes", "events", "books", "losses",
-			 "histograms", "syscalls", "probes");
+			 "complete", "usage", "counters", "processes", "events", "dns",
+			 "connections", "books", "losses", "histograms", "syscalls", "probes",
+			 "above_level");
+}
+
+/* A list that a probe fills; null where it is not on. */
+static json_t *list_if(bool known, json_t *list)
+{
+	if (known)
+		return list;
+	json_decref(list);
+	return json_null();
+}
+
+static void add_lists(const struct mr_telemetry *t, json_t *document)
+{
+	json_object_set_new(document, "processes", mr_trail_processes(t->trail));
+	json_object_set_new(document, "events", mr_trail_events(t->trail));
+	json_object_set_new(document, "dns", list_if(t->knows_dns, mr_net_trail_names(t->net)));
+	json_object_set_new(document, "connections",
+			    list_if(t->knows_tcp, mr_net_trail_connections(t->net)));
 }
 
 json_t *mr_telemetry_to_json(const struct mr_telemetry *t)
@@ -236,7 +306,7 @@ json_t *mr_telemetry_to_json(const struct mr_telemetry *t)
 	static const char *const words[] = { MR_WORDS_telemetry };
 	const char *level = words[t->requested];
 	struct sums sums = { 0 };
-	json_t *losses;
+	json_t *losses, *document;
 	bool complete;
 
 	if (!t->has_counts)
@@ -244,11 +314,12 @@ json_t *mr_telemetry_to_json(const struct mr_telemetry *t)
 	losses = losses_json(t, &sums);
 	complete = t->all_known && !sums.lost && sums.delivered == sums.emitted && !t->malformed &&
 		   !t->not_kept && !t->counts.failures;
-	return json_pack("{s:s, s:s, s:n, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:O, s:f}",
-			 "requested", level, "level", level, "reason", "complete", complete,
-			 "usage", usage_json(t), "counters", counters_json(t), "processes",
-			 mr_trail_processes(t->trail), "events", mr_trail_events(t->trail), "books",
-			 books_json(t, &sums), "losses", losses, "histograms", histograms_json(t),
-			 "syscalls", t->syscalls, "probes", t->probes, "setup_us",
-			 (double)t->setup_ns / 1000);
+	document = json_pack("{s:s, s:s, s:n, s:b, s:o, s:o, s:o, s:o, s:o, s:O?, s:O?, s:O?, s:f}",
+			     "requested", level, "level", level, "reason", "complete", complete,
+			     "usage", usage_json(t), "counters", counters_json(t), "books",
+			     books_json(t, &sums), "losses", losses, "histograms",
+			     histograms_json(t), "syscalls", t->syscalls, "probes", t->probes,
+			     "above_level", t->above, "setup_us", (double)t->setup_ns / 1000);
+	add_lists(t, document);
+	return document;
 }

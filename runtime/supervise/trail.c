@@ -20,6 +20,7 @@
 
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/supervise/telemetry.h"
 #include "runtime/supervise/text.h"
 
 #define HEADS 256
@@ -36,7 +37,7 @@ struct process {
 };
 
 struct kept {
-	struct mr_event event; /* its exe and argv point to what we own */
+	struct mr_event event; /* its exe, argv and path point to what we own */
 	uint64_t start_ns; /* of its process; 0: not known */
 };
 
@@ -69,6 +70,8 @@ static void free_text(struct kept *kept)
 		free((char *)(uintptr_t)e->exec.argv);
 	} else if (e->type == MR_EVENT_crash) {
 		free(e->crash.modules);
+	} else if (e->type == MR_EVENT_open) {
+		free((char *)(uintptr_t)e->open.path);
 	}
 }
 
@@ -184,6 +187,8 @@ static size_t keep_event(struct mr_trail *trail, const struct mr_event *e, uint6
 		text = strlen(e->exec.exe) + 2 + e->exec.argv_kept;
 	else if (e->type == MR_EVENT_crash)
 		text = modules = e->crash.n_modules * sizeof(*e->crash.modules);
+	else if (e->type == MR_EVENT_open)
+		text = strlen(e->open.path) + 1;
 	kept = add_kept(trail, text);
 	*kept = (struct kept){ .event = *e, .start_ns = p ? p->start_ns : start_ns };
 	if (e->type == MR_EVENT_exec) {
@@ -191,6 +196,8 @@ static size_t keep_event(struct mr_trail *trail, const struct mr_event *e, uint6
 		kept->event.exec.argv = copy(e->exec.argv, e->exec.argv_kept);
 	} else if (e->type == MR_EVENT_crash) {
 		kept->event.crash.modules = (void *)copy(e->crash.modules, modules);
+	} else if (e->type == MR_EVENT_open) {
+		kept->event.open.path = mr_str_dup(e->open.path);
 	}
 	return trail->n_events > before ? before : SIZE_MAX;
 }
@@ -240,11 +247,22 @@ void mr_trail_add(struct mr_trail *trail, const struct mr_event *e)
 	case MR_EVENT_connect:
 	case MR_EVENT_bind:
 	case MR_EVENT_sendmsg:
+	case MR_EVENT_attempt:
+	case MR_EVENT_open:
 		keep_event(trail, e, 0);
 		break;
+	case MR_EVENT_dns: /* what goes to the network is kept by the net trail */
+	case MR_EVENT_tcp:
 	case MR_EVENT_COUNT_:
 		break;
 	}
+}
+
+uint64_t mr_trail_start_of(const struct mr_trail *trail, uint32_t pid)
+{
+	const struct process *p = find_process(trail, pid);
+
+	return p ? p->start_ns : 0;
 }
 
 uint64_t mr_trail_processes_left_out(const struct mr_trail *trail)
@@ -429,12 +447,32 @@ static json_t *address_json(const struct mr_event *e)
 	return json_string(text);
 }
 
+static json_t *attempt_detail(const struct mr_event *e)
+{
+	return json_pack("{s:I, s:[o, o, o]}", "nr", (json_int_t)e->attempt.nr, "args",
+			 hex(e->attempt.args[0]), hex(e->attempt.args[1]), hex(e->attempt.args[2]));
+}
+
+static json_t *open_detail(const struct mr_event *e)
+{
+	return json_pack("{s:b, s:b, s:I, s:I}", "to_write", e->open.to_write, "secret",
+			 e->open.secret, "inode", (json_int_t)e->open.inode, "device",
+			 (json_int_t)e->open.device);
+}
+
 static json_t *event_json(const struct kept *kept)
 {
 	const struct mr_event *e = &kept->event;
 	json_t *object, *detail;
 
-	if (e->type == MR_EVENT_exec) {
+	if (e->type == MR_EVENT_attempt) {
+		object = mr_syscall_json(e->attempt.nr);
+		detail = attempt_detail(e);
+	} else if (e->type == MR_EVENT_open) {
+		object = e->open.path[0] ? plain_text(e->open.path, strlen(e->open.path))
+					 : json_null();
+		detail = open_detail(e);
+	} else if (e->type == MR_EVENT_exec) {
 		object = plain_text(e->exec.exe, strlen(e->exec.exe));
 		detail = exec_detail(e);
 	} else if (e->type == MR_EVENT_crash) {

@@ -26,6 +26,8 @@ struct mr_trail *mr_trail_new(void);
 struct mr_trail *mr_trail_free(struct mr_trail *trail);
 /* Take what there is to keep of an event. */
 void mr_trail_add(struct mr_trail *trail, const struct mr_event *event);
+/* When the process that has this pid began, so far; 0: not known. */
+uint64_t mr_trail_start_of(const struct mr_trail *trail, uint32_t pid);
 
 /* It ended badly: the last events belong to the list, too. */
 void mr_trail_keep_last(struct mr_trail *trail);

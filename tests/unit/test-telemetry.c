@@ -17,13 +17,17 @@
 
 #include <cmocka.h>
 
+#include "bpf/choice.h"
 #include "bpf/decode.h"
 #include "bpf/pins.h"
 #include "bpf/ring.h"
 #include "bpf/wire.h"
+#include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/event.h"
 #include "runtime/base/json.h"
+#include "runtime/supervise/dns.h"
+#include "runtime/supervise/net_trail.h"
 #include "runtime/supervise/telemetry.h"
 #include "runtime/supervise/trail.h"
 
@@ -110,7 +114,7 @@ static void what_does_not_add_up_is_refused(void **state)
 	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
 	r.w.h.type = MR_WIRE_TYPE_COUNT_;
 	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
-	assert_string_equal(err.msg, "an event of the unknown type 9");
+	assert_string_equal(err.msg, "an event of the unknown type 13");
 	r.w.h.type = MR_WIRE_NONE;
 	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
 }
@@ -395,6 +399,7 @@ static void what_the_kernel_does_not_keep_is_null(void **state)
 
 	(void)state;
 	t.trail = mr_trail_new();
+	t.net = mr_net_trail_new();
 	t.probes = json_array();
 	for (int i = 0; i < MR_COUNTER_COUNT_; i++)
 		t.known[i] = i != MR_COUNTER_sockets;
@@ -410,6 +415,97 @@ static void what_the_kernel_does_not_keep_is_null(void **state)
 	assert_int_equal(json_array_size(json_object_get(doc, "histograms")), 1);
 	json_decref(doc);
 	mr_telemetry_deinit(&t);
+}
+
+/* --- names and connections ------------------------------------------------------------------ */
+
+static void assert_question(const char *bytes, size_t size, const char *name, int type)
+{
+	struct mr_dns_question q;
+
+	mr_dns_read_question((const uint8_t *)bytes, size, &q);
+	assert_string_equal(q.name, name);
+	assert_int_equal(q.malformed, type < 0);
+	assert_int_equal(q.type, type < 0 ? 0 : type);
+}
+#define QUESTION(bytes, name, type) assert_question(bytes, sizeof(bytes) - 1, name, type)
+
+static void names_are_read_as_zone_files_write_them(void **state)
+{
+	char longest[260], text[MR_DNS_TYPE_SIZE];
+	struct mr_dns_question q;
+
+	(void)state;
+	QUESTION("\3www\7example\0\0\1\0\1", "www.example", 1);
+	QUESTION("\0\0\2\0\1", ".", 2);
+	QUESTION("\3a.b\2\\\x1b\0\xff\xfe\0\1", "a\\.b.\\\\\\027", 65534);
+	QUESTION("\2\xff \0\0\x1c\0\1", "\\255\\032", 28);
+	QUESTION("", "", -1);
+	QUESTION("\3www\0\0\1\0", "www", -1); /* one byte is missing */
+	QUESTION("\3ww", "", -1);
+	QUESTION("\3www\xc0\x0c\0\1\0\1", "www", -1);
+	QUESTION("\100x", "", -1);
+	/* 255 bytes with the end are a name, 256 are not. */
+	memset(longest, 'x', sizeof(longest));
+	for (size_t i = 0; i < 3; i++)
+		longest[i * 64] = 63;
+	longest[192] = 61;
+	memcpy(longest + 254, "\0\0\1\0\1", 5);
+	mr_dns_read_question((const uint8_t *)longest, 259, &q);
+	assert_false(q.malformed);
+	assert_int_equal(strlen(q.name), 253);
+	longest[192] = 62;
+	longest[254] = 'x';
+	memcpy(longest + 255, "\0\0\1\0", 4);
+	mr_dns_read_question((const uint8_t *)longest, 259, &q);
+	assert_true(q.malformed);
+	assert_string_equal(mr_dns_type_name(65, text), "HTTPS");
+	assert_string_equal(mr_dns_type_name(65535, text), "TYPE65535");
+}
+
+static void a_connection_is_one_row(void **state)
+{
+	struct mr_net_trail *net = mr_net_trail_new();
+	struct mr_event e = { .type = MR_EVENT_tcp, .pid = 5, .time_ns = 10 };
+	json_t *list, *row;
+
+	(void)state;
+	e.tcp.cookie = 1;
+	e.tcp.family = 2;
+	mr_net_trail_add(net, &e, 3);
+	e.pid = 0;
+	e.tcp.what = MR_EVENT_TCP_CLOSING;
+	e.tcp.sent_bytes = 7;
+	mr_net_trail_add(net, &e, 0);
+	list = mr_net_trail_connections(net);
+	row = json_array_get(list, 0);
+	assert_int_equal(json_integer_value(json_object_get(row, "tx_bytes")), 7);
+	assert_int_equal(json_integer_value(json_object_get(row, "closed")), 0);
+	assert_true(json_is_null(json_object_get(row, "verdict")));
+	json_decref(list);
+	e.tcp.what = MR_EVENT_TCP_CLOSED;
+	e.tcp.sent_bytes = 9;
+	mr_net_trail_add(net, &e, 0);
+	e.tcp.what = MR_EVENT_TCP_CLOSING; /* came late */
+	e.tcp.sent_bytes = 8;
+	mr_net_trail_add(net, &e, 0);
+	list = mr_net_trail_connections(net);
+	row = json_array_get(list, 0);
+	assert_int_equal(json_array_size(list), 1);
+	assert_int_equal(json_integer_value(json_object_get(row, "tgid")), 5);
+	assert_int_equal(json_integer_value(json_object_get(row, "start_boot_ns")), 3);
+	assert_int_equal(json_integer_value(json_object_get(row, "tx_bytes")), 9);
+	assert_int_equal(json_integer_value(json_object_get(row, "closed")), 1);
+	assert_string_equal(json_string_value(json_object_get(row, "direction")), "out");
+	assert_string_equal(json_string_value(json_object_get(row, "verdict")), "allowed");
+	json_decref(list);
+	e.tcp.what = MR_EVENT_TCP_ASKED;
+	for (uint64_t i = 0; i < MR_NET_TRAIL_CONNECTIONS_MAX + 4; i++) {
+		e.tcp.cookie = 10 + i;
+		mr_net_trail_add(net, &e, 0);
+	}
+	assert_int_equal(mr_net_trail_connections_left_out(net), 5);
+	mr_net_trail_free(net);
 }
 
 /* --- probes ------------------------------------------------------------------------------- */
@@ -429,6 +525,40 @@ static void rows_of_probes_are_sound(void **state)
 	assert_string_equal(mr_probe_level_name(MR_PROBE_LEVEL_SYSCALLS), "syscalls");
 }
 
+static void probes_are_chosen_by_level_and_by_name(void **state)
+{
+	static const struct {
+		const char *switches, *message;
+	} bad[] = {
+		{ "fork", "\"fork\"; accepted: +PROBE and -PROBE with commas between" },
+		{ "+frok", "unknown probe \"frok\"; did you mean fork?" },
+		{ "+fork,-fork", "probe fork is switched twice" },
+		{ "+fork,", "nothing is behind the last comma" },
+		{ "+", "unknown probe \"\"; menace-run(1) lists them" },
+		{ "+zzzzzzzzzz\n", "unknown probe \"zzzzzzzzzz\\n\"; menace-run(1) lists them" },
+		{ ",+fork", "\"\"; accepted: +PROBE and -PROBE with commas between" },
+	};
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_probe_choice c;
+
+	(void)state;
+	assert_int_equal(mr_probe_choose(MR_PROBE_LEVEL_BASIC, "", &c, &err), 0);
+	assert_int_equal(c.rows, 1ULL << MR_ROW_on_fork | 1ULL << MR_ROW_on_exec |
+					 1ULL << MR_ROW_on_exit_told | 1ULL << MR_ROW_on_exit |
+					 1ULL << MR_ROW_on_signal);
+	assert_int_equal(mr_probe_choose(MR_PROBE_LEVEL_OFF, "+exit,-fork", &c, &err), 0);
+	assert_int_equal(c.rows, 1ULL << MR_ROW_on_exit_told | 1ULL << MR_ROW_on_exit);
+	assert_int_equal(c.off, 1ULL << MR_ROW_on_fork);
+	assert_int_equal(mr_probe_choose(MR_PROBE_LEVEL_BASIC, "-exit", &c, &err), 0);
+	assert_int_equal(c.rows, 1ULL << MR_ROW_on_fork | 1ULL << MR_ROW_on_exec |
+					 1ULL << MR_ROW_on_signal);
+	for (size_t i = 0; i < N_ELEMENTS(bad); i++) {
+		assert_int_equal(mr_probe_choose(MR_PROBE_LEVEL_BASIC, bad[i].switches, &c, &err),
+				 -EINVAL);
+		assert_string_equal(err.msg, bad[i].message);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -442,7 +572,10 @@ int main(void)
 		cmocka_unit_test(of_a_bad_end_the_last_events_are_kept),
 		cmocka_unit_test(few_events_take_little_memory),
 		cmocka_unit_test(what_the_kernel_does_not_keep_is_null),
+		cmocka_unit_test(names_are_read_as_zone_files_write_them),
+		cmocka_unit_test(a_connection_is_one_row),
 		cmocka_unit_test(rows_of_probes_are_sound),
+		cmocka_unit_test(probes_are_chosen_by_level_and_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

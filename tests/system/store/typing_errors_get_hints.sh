@@ -47,7 +47,7 @@ menace show zzzz
 assert_status 1
 assert_contains "$stderr" 'there is no run "zzzz"'
 menace purge
-assert_refused "say what is to go: --before, --run or --all"
+assert_refused "say what is to go: --before, --run, --all or --probes"
 menace export --format xml
 assert_refused '--format: unknown value "xml"; accepted: jsonl'
 menace --store x runs

@@ -28,7 +28,7 @@ except OSError as e:
     print(e)
 print(port)
 PY
-run -q --net loopback --telemetry full --ro "$tmp/talk.py:/talk.py" -- python3 /talk.py
+run -q --net loopback --telemetry default,+packets,+packets_out --ro "$tmp/talk.py:/talk.py" -- python3 /talk.py
 assert_status 0
 port=$(tail -n 1 "$tmp/stdout")
 assert_ge "$(json .telemetry.counters.sockets)" 3 sockets

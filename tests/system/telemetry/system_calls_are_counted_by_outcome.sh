@@ -14,7 +14,7 @@ for i in range(1000): os.getppid()
 for i in range(77):
     try: os.stat("/no/such/file")
     except OSError: pass'
-run -q --telemetry syscalls --lang python -c "$code"
+run -q --telemetry default,+syscalls --lang python -c "$code"
 assert_status 0
 calls() { json "[.telemetry.syscalls[] | select($1) | .count] | add"; }
 assert_eq "$(calls '.name == "getppid" and .errno == 0')" 1000 "calls of getppid"

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Net trail
+ *
+ * A connection is one row from its beginning on, found by the cookie of its socket; a later
+ * event of it has larger amounts, and the last ones stay.
+ */
+#include "runtime/supervise/net_trail.h"
+
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "runtime/base/event.h"
+#include "runtime/base/json.h"
+#include "runtime/base/str.h"
+#include "runtime/supervise/dns.h"
+
+struct name {
+	uint64_t time_ns, start_ns;
+	uint32_t pid, family, questions;
+	uint16_t type;
+	bool by_tcp, malformed;
+	uint8_t address[16];
+	char *text; /* owned */
+};
+
+struct connection {
+	uint64_t time_ns, start_ns;
+	uint32_t pid;
+	bool began, accepted, has_amounts, closed, failed;
+	struct mr_event last; /* with the amounts */
+};
+
+struct mr_net_trail {
+	struct name *names;
+	struct connection *connections;
+	size_t n_names, names_cap, n_connections, connections_cap;
+	uint64_t names_left_out, connections_left_out;
+};
+
+struct mr_net_trail *mr_net_trail_new(void)
+{
+	return mr_str_alloc(sizeof(struct mr_net_trail));
+}
+
+struct mr_net_trail *mr_net_trail_free(struct mr_net_trail *trail)
+{
+	if (!trail)
+		return NULL;
+	for (size_t i = 0; i < trail->n_names; i++)
+		free(trail->names[i].text);
+	free(trail->names);
+	free(trail->connections);
+	free(trail);
+	return NULL;
+}
+
+static void take_name(struct mr_net_trail *trail, const struct mr_event *e, uint64_t start_ns)
+{
+	struct mr_dns_question q;
+	struct name *name;
+
+	if (trail->n_names == MR_NET_TRAIL_NAMES_MAX) {
+		trail->names_left_out++;
+		return;
+	}
+	mr_dns_read_question(e->dns.question, e->dns.kept, &q);
+	trail->names = mr_str_grow(trail->names, trail->n_names, &trail->names_cap, sizeof(*name));
+	name = &trail->names[trail->n_names++];
+	*name = (struct name){ .time_ns = e->time_ns,
+			       .start_ns = start_ns,
+			       .pid = e->pid,
+			       .family = e->dns.family,
+			       .questions = e->dns.questions,
+			       .type = q.type,
+			       .by_tcp = e->dns.by_tcp,
+			       .malformed = q.malformed || e->dns.questions == 0,
+			       .text = mr_str_dup(q.name) };
+	memcpy(name->address, e->dns.address, sizeof(name->address));
+}
+
+/* Newest first: most end soon.  NULL: there is no room. */
+static struct connection *meet(struct mr_net_trail *trail, const struct mr_event *e)
+{
+	for (size_t i = trail->n_connections; i > 0; i--)
+		if (trail->connections[i - 1].last.tcp.cookie == e->tcp.cookie)
+			return &trail->connections[i - 1];
+	if (trail->n_connections == MR_NET_TRAIL_CONNECTIONS_MAX) {
+		trail->connections_left_out += e->tcp.what <= MR_EVENT_TCP_ACCEPTED;
+		return NULL;
+	}
+	trail->connections = mr_str_grow(trail->connections, trail->n_connections,
+					 &trail->connections_cap, sizeof(*trail->connections));
+	trail->connections[trail->n_connections] = (struct connection){ .last = *e };
+	return &trail->connections[trail->n_connections++];
+}
+
+static void take_connection(struct mr_net_trail *trail, const struct mr_event *e, uint64_t start_ns)
+{
+	struct connection *c = meet(trail, e);
+
+	if (!c)
+		return;
+	if (e->tcp.what == MR_EVENT_TCP_ASKED || e->tcp.what == MR_EVENT_TCP_ACCEPTED) {
+		c->began = true;
+		c->accepted = e->tcp.what == MR_EVENT_TCP_ACCEPTED;
+		c->time_ns = e->time_ns;
+		c->start_ns = start_ns;
+		c->pid = e->pid;
+		return;
+	}
+	if (c->closed || c->failed)
+		return;
+	c->last = *e;
+	c->has_amounts = true;
+	c->closed = e->tcp.what == MR_EVENT_TCP_CLOSED;
+	c->failed = e->tcp.what == MR_EVENT_TCP_FAILED;
+}
+
+void mr_net_trail_add(struct mr_net_trail *trail, const struct mr_event *event, uint64_t start_ns)
+{
+	if (event->type == MR_EVENT_dns)
+		take_name(trail, event, start_ns);
+	else
+		take_connection(trail, event, start_ns);
+}
+
+uint64_t mr_net_trail_names_left_out(const struct mr_net_trail *trail)
+{
+	return trail->names_left_out;
+}
+
+uint64_t mr_net_trail_connections_left_out(const struct mr_net_trail *trail)
+{
+	return trail->connections_left_out;
+}
+
+/* --- JSON ------------------------------------------------------------------------------- */
+
+static json_t *number_or_null(uint64_t n)
+{
+	return n ? json_integer((json_int_t)n) : json_null();
+}
+
+static json_t *number_if(bool known, uint64_t n)
+{
+	return known ? json_integer((json_int_t)n) : json_null();
+}
+
+static json_t *address_json(uint32_t family, const uint8_t address[16])
+{
+	char ip[INET6_ADDRSTRLEN];
+
+	return inet_ntop((int)family, address, ip, sizeof(ip)) ? json_string(ip) : json_null();
+}
+
+static json_t *name_json(const struct name *name)
+{
+	char type[MR_DNS_TYPE_SIZE];
+
+	return json_pack("{s:I, s:o, s:o, s:s, s:s?, s:s, s:o, s:i, s:i}", "boot_ns",
+			 (json_int_t)name->time_ns, "tgid", number_or_null(name->pid),
+			 "start_boot_ns", number_or_null(name->start_ns), "name", name->text,
+			 "type", name->type ? mr_dns_type_name(name->type, type) : NULL,
+			 "transport", name->by_tcp ? "tcp" : "udp", "server",
+			 address_json(name->family, name->address), "questions",
+			 (int)name->questions, "malformed", name->malformed);
+}
+
+json_t *mr_net_trail_names(const struct mr_net_trail *trail)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < trail->n_names; i++)
+		json_array_append_new(list, name_json(&trail->names[i]));
+	return list;
+}
+
+static json_t *connection_json(const struct connection *c)
+{
+	const struct mr_event *e = &c->last;
+	bool known = c->has_amounts && !c->failed;
+	json_t *row = json_pack("{s:o, s:o, s:o, s:s, s:s, s:s?, s:o, s:i, s:o, s:i}", "boot_ns",
+				number_or_null(c->time_ns), "tgid", number_or_null(c->pid),
+				"start_boot_ns", number_or_null(c->start_ns), "family",
+				e->tcp.family == AF_INET6 ? "inet6" : "inet", "protocol", "tcp",
+				"direction",
+				!c->began     ? NULL
+				: c->accepted ? "in"
+					      : "out",
+				"local", address_json(e->tcp.family, e->tcp.local), "local_port",
+				(int)e->tcp.local_port, "remote",
+				address_json(e->tcp.family, e->tcp.remote), "remote_port",
+				(int)e->tcp.remote_port);
+	json_t *end = json_pack("{s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "verdict",
+				c->failed		   ? "failed"
+				: c->closed || c->accepted ? "allowed"
+							   : NULL,
+				"errno", number_if(c->failed && e->tcp.error, e->tcp.error),
+				"tx_bytes", number_if(known, e->tcp.sent_bytes), "rx_bytes",
+				number_if(known, e->tcp.received_bytes), "tx_packets",
+				number_if(c->has_amounts, e->tcp.segments_out), "rx_packets",
+				number_if(c->has_amounts, e->tcp.segments_in), "retransmits",
+				number_if(c->has_amounts, e->tcp.retransmits), "rtt_us",
+				number_or_null(c->has_amounts ? e->tcp.rtt_us : 0), "closed",
+				c->closed || c->failed);
+
+	json_object_update_new(row, end);
+	return row;
+}
+
+json_t *mr_net_trail_connections(const struct mr_net_trail *trail)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < trail->n_connections; i++)
+		json_array_append_new(list, connection_json(&trail->connections[i]));
+	return list;
+}
