@@ -20,6 +20,7 @@
 #include "runtime/base/json.h"
 #include "runtime/launch/landlock.h"
 #include "runtime/launch/launch.h"
+#include "runtime/spec/policy.h"
 #include "tools/session.h"
 
 static json_t *feature(const char *name, bool available, bool needed, const char *why, bool *ok)
@@ -40,7 +41,8 @@ static json_t *features(const struct mr_run_host *host, const struct mr_spec *sp
 					    !mr_spec_tolerates(spec, "cgroup"),
 					    mr_cgroup_host_why(host->cgroups), ok));
 	json_array_append_new(list, feature("landlock", abi > 0,
-					    spec->sandbox_level >= 3 &&
+					    (spec->sandbox_level >= 3 ||
+					     (spec->policy && spec->policy->has_paths)) &&
 						    !mr_spec_tolerates(spec, "landlock"),
 					    abi > 0 ? "" : strerror(landlock_errno), ok));
 	for (unsigned int i = 0; i < MR_NS_COUNT_; i++) {
@@ -56,10 +58,42 @@ static json_t *features(const struct mr_run_host *host, const struct mr_spec *sp
 	return list;
 }
 
+/* Of the program that would be loaded, with the policy's part in front. */
+static void hash_filter(const struct mr_spec *spec, char ret_hex[65])
+{
+	struct mr_seccomp_policy policy = mr_launch_policy(spec);
+	struct sock_fprog *narrowed = NULL;
+
+	policy.own_fd = mr_launch_own_fd(spec, 0);
+	if (mr_seccomp_is_narrowed(&policy))
+		policy.program = narrowed = mr_seccomp_narrow(&policy);
+	mr_seccomp_hash(mr_seccomp_program(&policy), ret_hex);
+	mr_seccomp_free(narrowed);
+}
+
+/* What the policy leaves of the request, or why it would be refused. */
+static int look_at_policy(const struct mr_spec *spec, char ret_filter[65], json_t **ret,
+			  struct mr_error *err)
+{
+	const char *unenforced = NULL;
+	struct mr_spec narrowed;
+	int r;
+
+	mr_spec_copy(&narrowed, spec);
+	r = mr_policy_narrow(&narrowed, &unenforced, err);
+	if (r == 0)
+		hash_filter(&narrowed, ret_filter);
+	*ret = NULL;
+	if (r == 0 && spec->policy)
+		*ret = json_pack("{s:s, s:s?, s:o}", "sha256", spec->policy->sha256, "unenforced",
+				 unenforced, "knobs", mr_spec_explain_json(&narrowed));
+	mr_spec_deinit(&narrowed);
+	return r;
+}
+
 int mr_dry_run_main(struct mr_run_host *host, struct mr_cli *cli)
 {
-	const struct mr_seccomp_policy policy = mr_launch_policy(&cli->spec);
-	mr_auto_json json_t *document = NULL;
+	mr_auto_json json_t *document = NULL, *left = NULL;
 	struct mr_error err = MR_ERROR_INIT;
 	struct utsname uts;
 	char hash[65], filter[65];
@@ -67,13 +101,13 @@ int mr_dry_run_main(struct mr_run_host *host, struct mr_cli *cli)
 	bool ok = true;
 	json_t *list;
 
-	if (mr_launch_check(&cli->spec, &err) < 0 || mr_launch_ids(&cli->spec, 0, &ids, &err) < 0)
+	if (mr_launch_check(&cli->spec, &err) < 0 || mr_launch_ids(&cli->spec, 0, &ids, &err) < 0 ||
+	    look_at_policy(&cli->spec, filter, &left, &err) < 0)
 		return mr_session_fail(&err);
 	if (uname(&uts) < 0)
 		memset(&uts, 0, sizeof(uts));
 	list = features(host, &cli->spec, &ok);
 	mr_spec_hash(&cli->spec, hash);
-	mr_seccomp_hash(mr_seccomp_program(&policy), filter);
 	document = json_pack("{s:o, s:o, s:s, s:b, s:{s:s, s:s, s:i, s:o}, s:{s:b, s:I, s:I, s:s}}",
 			     "spec", mr_spec_to_json(&cli->spec), "knobs",
 			     mr_spec_explain_json(&cli->spec), "spec_sha256", hash, "would_start",
@@ -83,6 +117,8 @@ int mr_dry_run_main(struct mr_run_host *host, struct mr_cli *cli)
 			     "user_namespace", ids.userns, "host_uid", (json_int_t)ids.host_uid,
 			     "host_gid", (json_int_t)ids.host_gid, "filter_sha256", filter);
 	mr_assert(document);
+	if (left)
+		json_object_set(document, "policy", left);
 	if (mr_session_flush("--dry-run",
 			     json_dumpf(document, stdout, JSON_INDENT(2)) == 0 &&
 				     fputc('\n', stdout) != EOF,

@@ -39,7 +39,7 @@
 
 enum {
 #define SYSCALL(name, nr, set, allowed_up_to, errno_value, reason) NR_##name = (nr),
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 };
 
 struct row {
@@ -50,7 +50,7 @@ struct row {
 static const struct row rows[] = {
 #define SYSCALL(name, nr, set, allowed_up_to, errno_value, reason) \
 	{ (nr), (allowed_up_to), (errno_value) },
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 };
 
 /* Holds when (args[arg] & mask) == value, in the low 32 bits. */
@@ -73,7 +73,7 @@ struct check {
 static const struct check checks[] = {
 #define CHECK(name, from, to, first, second, errno_value, reason) \
 	{ NR_##name, (from), (to), { first, second }, (errno_value) },
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 };
 
 struct watch {
@@ -84,7 +84,7 @@ struct watch {
 static const struct watch watches[] = {
 #define WATCH(name, verdict, non_null, errno_value, reason) \
 	{ NR_##name, MR_SECCOMP_##verdict, (non_null) },
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 };
 
 /* While emitting, insns[0] is the last instruction; a label is an index in here. */
@@ -298,6 +298,8 @@ static bool watch_applies(const struct watch *w, const struct mr_seccomp_policy 
 	case MR_SECCOMP_EXEC:
 		return policy->level >= 4;
 	case MR_SECCOMP_DENY:
+	case MR_SECCOMP_PATH:
+	case MR_SECCOMP_RECORD:
 		break;
 	}
 	return false;
@@ -481,7 +483,7 @@ static void write_source(const char *path, const struct program *programs)
 
 	if (!out)
 		die(strerror(errno), path);
-	fprintf(out, "/* Made by gen-seccomp from runtime/launch/syscalls.def; do not edit. */\n"
+	fprintf(out, "/* Made by gen-seccomp from runtime/spec/syscalls.def; do not edit. */\n"
 		     "#include \"runtime/launch/seccomp.h\"\n");
 	for (size_t i = 0; i < N_POLICIES; i++) {
 		if (first_same(programs, i) == i)

@@ -18,6 +18,7 @@
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "runtime/spec/lang.h"
+#include "runtime/spec/policy.h"
 
 #define SPEC_FILE_MAX (16 << 20)
 #define JOBS_MAX 64
@@ -63,28 +64,51 @@ static int read_stdin(char **ret, size_t *ret_size, struct mr_error *err)
 	return 0;
 }
 
-static int take_spec(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+/* A document from a file, or from standard input ("-"). */
+static int read_document(const char *arg, const char *schema, char **ret, size_t *ret_size,
+			 const char **ret_source, struct mr_error *err)
 {
 	bool from_stdin = strcmp(arg, "-") == 0;
-	mr_auto_free char *text = NULL;
-	size_t size = 0;
 	int r;
 
+	*ret_source = from_stdin ? "standard input" : arg;
 	if (from_stdin)
-		r = read_stdin(&text, &size, err);
+		r = read_stdin(ret, ret_size, err);
 	else
-		r = mr_read_whole_file(arg, SPEC_FILE_MAX, &text, &size, err);
+		r = mr_read_whole_file(arg, SPEC_FILE_MAX, ret, ret_size, err);
 	if (r < 0) {
 		if (err)
 			err->code = MR_E_USAGE;
 		return r;
 	}
-	if (strspn(text, " \t\r\n") == size)
+	if (strspn(*ret, " \t\r\n") == *ret_size)
 		return mr_err(err, MR_E_USAGE, EINVAL,
-			      "%s is empty; accepted: a document of schema " MR_SPEC_SCHEMA,
-			      from_stdin ? "standard input" : arg);
-	return mr_spec_parse_json(&parse->cli.spec, text, size, from_stdin ? "standard input" : arg,
-				  err);
+			      "%s is empty; accepted: a document of schema %s", *ret_source,
+			      schema);
+	return 0;
+}
+
+static int take_spec(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	mr_auto_free char *text = NULL;
+	const char *source;
+	size_t size = 0;
+	int r = read_document(arg, MR_SPEC_SCHEMA, &text, &size, &source, err);
+
+	return r < 0 ? r : mr_spec_parse_json(&parse->cli.spec, text, size, source, err);
+}
+
+static int take_policy(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	mr_auto_policy struct mr_policy *policy = NULL;
+	mr_auto_free char *text = NULL;
+	const char *source;
+	size_t size = 0;
+	int r = read_document(arg, MR_POLICY_SCHEMA, &text, &size, &source, err);
+
+	if (r == 0)
+		r = mr_policy_parse(text, size, source, &policy, err);
+	return r < 0 ? r : mr_spec_set_policy(&parse->cli.spec, policy, err);
 }
 
 static int take_preset(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)

@@ -271,6 +271,11 @@ static char *dump_record(const struct mr_spec *spec, const json_t *result, int64
 	mr_auto_json json_t *record = make_record(spec, result, batch_index);
 	char *text = mr_canon_text(record, ret_size);
 
+	if (*ret_size > MR_SPOOL_RECORD_MAX &&
+	    json_object_del(json_object_get(record, "result"), "access") == 0) {
+		free(text);
+		text = mr_canon_text(record, ret_size);
+	}
 	for (size_t max = CHANGES_MAX; *ret_size > MR_SPOOL_RECORD_MAX; max /= 2) {
 		free(text);
 		shorten_changes(record, result, max);

@@ -26,6 +26,7 @@
 #include "runtime/launch/landlock.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
+#include "runtime/spec/policy.h"
 #include "runtime/spec/spec.h"
 
 static int close_inherited(struct mr_child *c, struct mr_error *err)
@@ -118,7 +119,7 @@ static int no_new_privs(struct mr_child *c, struct mr_error *err)
 	return 0;
 }
 
-static int restrict_paths(struct mr_child *c, struct mr_error *err)
+static int restrict_to_places(struct mr_child *c, struct mr_error *err)
 {
 	static const struct mr_landlock_rule fixed[] = {
 		{ "/", MR_LANDLOCK_READ, 0 },	   { "/dev", MR_LANDLOCK_DEVICE, 0 },
@@ -128,8 +129,6 @@ static int restrict_paths(struct mr_child *c, struct mr_error *err)
 	mr_auto_free struct mr_landlock_rule *rules = NULL;
 	size_t n = N_ELEMENTS(fixed);
 
-	if (c->spec->sandbox_level < 3)
-		return 0;
 	rules = calloc(n + c->spec->n_mounts, sizeof(*rules));
 	mr_assert(rules);
 	memcpy(rules, fixed, sizeof(fixed));
@@ -140,10 +139,58 @@ static int restrict_paths(struct mr_child *c, struct mr_error *err)
 			continue;
 		rules[n++] = (struct mr_landlock_rule){ m->dest, MR_LANDLOCK_WRITE, 0 };
 	}
+	return mr_landlock_restrict(rules, n, err);
+}
+
+/* The program itself can be run whatever the policy says: the caller asked for it. */
+static int restrict_to_policy(struct mr_child *c, struct mr_error *err)
+{
+	const struct mr_policy *policy = c->spec->policy;
+	mr_auto_free char(*files)[MR_PROGRAM_PATH_MAX] = calloc(MR_PROGRAM_FILES, sizeof(*files));
+	mr_auto_free struct mr_policy_path *rules = NULL;
+	uint32_t missing = 0;
+	size_t n = policy->n_paths, floor;
+	int r;
+
+	mr_assert(files);
+	/* Names without a slash at the beginning are the program's own working directory's. */
+	if (chdir(c->spec->sandbox_cwd) < 0 && errno != ENOENT && errno != EACCES &&
+	    errno != ENOTDIR)
+		return mr_err(err, MR_E_SYS, errno, "working directory %s: %m",
+			      c->spec->sandbox_cwd);
+	floor = mr_program_files(c->argv, c->envp, files);
+	rules = calloc(n + floor + MR_POLICY_FLOOR_PATHS, sizeof(*rules));
+	mr_assert(rules);
+	memcpy(rules, policy->paths, n * sizeof(*rules));
+	for (size_t i = 0; i < floor; i++)
+		rules[n + i] =
+			(struct mr_policy_path){ .path = files[i], .access = MR_POLICY_EXECUTE };
+	c->built.built.policy_floor = (uint32_t)floor;
+	floor += mr_policy_floor_paths(c->spec, rules + n + floor);
+	r = mr_landlock_narrow(rules, n + floor, &missing, err);
+	if (r < 0)
+		return r;
+	c->built.built.policy_missing = missing;
+	c->built.built.policy_rules = (uint32_t)n - missing;
+	return chdir("/") < 0 ? mr_err(err, MR_E_SYS, errno, "chdir /: %m") : 0;
+}
+
+static int restrict_paths(struct mr_child *c, struct mr_error *err)
+{
+	const bool by_level = c->spec->sandbox_level >= 3;
+	const bool by_policy = c->spec->policy && c->spec->policy->has_paths;
+	int r = 0;
+
+	if (!by_level && !by_policy)
+		return 0;
 	if (mr_landlock_abi(NULL) == 0 && mr_spec_tolerates(c->spec, "landlock"))
 		return 0; /* the receipt says so */
+	if (by_level)
+		r = restrict_to_places(c, err);
+	if (r == 0 && by_policy)
+		r = restrict_to_policy(c, err);
 	c->built.built.landlock_abi = mr_landlock_abi(NULL);
-	return mr_landlock_restrict(rules, n, err);
+	return r;
 }
 
 static int become_payload(struct mr_child *c, struct mr_error *err)

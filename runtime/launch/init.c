@@ -109,11 +109,13 @@ static int run_payload(struct mr_child *c, struct mr_error *err)
 		r = reset_signals(err);
 	if (r == 0)
 		r = mr_seccomp_load(c->filter, &listener, err);
-	/* After the filter: its listener is a descriptor, and there may be room for three only. */
-	if (r == 0)
-		r = mr_rlimits_apply(c->spec, !c->opts->cgroup, err);
 	if (r == 0)
 		r = wait_for_go(c, listener, err);
+	/* After the filter: its listener is a descriptor, and there may be room for three only.
+	 * After the word to go: a policy may refuse these calls to all but us, and whoever knows
+	 * the difference listens from then on. */
+	if (r == 0)
+		r = mr_rlimits_apply(c->spec, !c->opts->cgroup, err);
 	if (r < 0)
 		return r;
 	/* Whatever is left, the listener and the sync socket first, must not outlive exec. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct mr_error;
+struct mr_policy_path;
 
 enum mr_landlock_access {
 	MR_LANDLOCK_READ, /* read files and folders, execute */
@@ -32,3 +33,8 @@ int mr_landlock_abi(int *ret_errno);
  * unix sockets where the ABI has it (>= 6).  Fails when the kernel has no Landlock.
  * Between clone and exec: no allocation. */
 int mr_landlock_restrict(const struct mr_landlock_rule *rules, size_t n, struct mr_error *err);
+
+/* Restrict it further, to what the paths of a policy grant: what is allowed is what both do.  A
+ * path that is not there is skipped and counted in *ret_missing.  Called after the other. */
+int mr_landlock_narrow(const struct mr_policy_path *paths, size_t n, uint32_t *ret_missing,
+		       struct mr_error *err);

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -36,7 +37,10 @@
 #include "runtime/base/loop.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
+#include "runtime/spec/policy.h"
 #include "runtime/spec/spec.h"
+
+#define OWN_FD_MIN 1024
 
 static const struct ns_row {
 	const char *name;
@@ -59,6 +63,10 @@ struct mr_seccomp_policy mr_launch_policy(const struct mr_spec *spec)
 		.level = (unsigned int)spec->sandbox_level,
 		.net = spec->net_mode == MR_NET_NONE ? MR_SECCOMP_NET_DENY : MR_SECCOMP_NET_ALLOW,
 		.watch_opens = spec->sandbox_explain_denials || spec->sandbox_level >= 5,
+		.document = spec->policy && spec->policy->has_syscalls ? spec->policy : NULL,
+		.watch_paths =
+			spec->sandbox_record_access || (spec->policy && spec->policy->has_paths),
+		.record = spec->sandbox_record_access,
 	};
 }
 
@@ -297,6 +305,61 @@ static int clone_child(struct mr_child *c, struct mr_launched *l, struct mr_erro
 	return (int)pid;
 }
 
+/* Beyond what we have open ourselves, so that a request has one program. */
+int mr_launch_own_fd(const struct mr_spec *spec, unsigned int slot)
+{
+	const uint64_t least = spec->limits_nofile > OWN_FD_MIN ? spec->limits_nofile : OWN_FD_MIN;
+
+	return (int)(least + slot);
+}
+
+/* Give a descriptor a number that is no lower than what the payload may have: with a narrowed policy
+ * a sendmsg on it is allowed, and the payload must never come to have it. */
+static int lift_fd(int *fd, const struct mr_child *c, struct mr_error *err)
+{
+	const uint64_t wanted = (uint64_t)mr_launch_own_fd(c->spec, c->opts->slot);
+	struct rlimit old, raised;
+	int lifted = -1, r = 0;
+
+	if (getrlimit(RLIMIT_NOFILE, &old) < 0)
+		return mr_err(err, MR_E_SYS, errno, "RLIMIT_NOFILE: %m");
+	raised = (struct rlimit){ .rlim_cur = old.rlim_max, .rlim_max = old.rlim_max };
+	if (geteuid() == 0 && raised.rlim_cur <= wanted)
+		raised.rlim_cur = raised.rlim_max = wanted + 1;
+	if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+		lifted = fcntl(*fd, F_DUPFD_CLOEXEC, (int)wanted);
+	if (lifted < 0) /* any number beyond the limit will do */
+		lifted = fcntl(*fd, F_DUPFD_CLOEXEC, (int)c->spec->limits_nofile);
+	if (lifted < 0)
+		return mr_err(err, MR_E_KERNEL, errno,
+			      "limits.nofile=%ju leaves no descriptor to us beyond it, which a "
+			      "policy "
+			      "without sendmsg and a recording need: %m; set it lower",
+			      (uintmax_t)c->spec->limits_nofile);
+	if (setrlimit(RLIMIT_NOFILE, &old) < 0)
+		r = mr_err(err, MR_E_SYS, errno, "RLIMIT_NOFILE=%ju: %m", (uintmax_t)old.rlim_cur);
+	mr_close(*fd);
+	*fd = lifted;
+	return r;
+}
+
+/* What tells our own code from the payload's, and the program that lets it through. */
+static int narrow(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	struct stat st;
+	int r = mr_seccomp_needs_own_fd(&l->policy) ? lift_fd(&c->sync_fd, c, err) : 0;
+
+	if (r < 0)
+		return r;
+	if (fstat(c->sync_fd, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "stat a socket: %m");
+	l->own_fd = l->policy.own_fd = c->sync_fd;
+	l->own_inode = st.st_ino;
+	l->narrowed = mr_seccomp_narrow(&l->policy);
+	l->policy.program = l->narrowed;
+	return 0;
+}
+
 static int open_channels(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
 {
 	int pair[2], on = 1;
@@ -339,10 +402,13 @@ static int start(struct mr_child *c, struct mr_launched *l, struct mr_error *err
 		r = make_trees(c, err);
 	if (r == 0)
 		r = open_channels(c, l, err);
+	l->policy = mr_launch_policy(c->spec);
+	if (r == 0 && mr_seccomp_is_narrowed(&l->policy))
+		r = narrow(c, l, err);
 	if (r < 0)
 		return r;
 	c->envp = mr_env_build(c->spec);
-	c->policy = l->policy = mr_launch_policy(c->spec);
+	c->policy = l->policy;
 	c->filter = mr_seccomp_program(&c->policy);
 	l->ids = c->ids;
 	l->namespaces = wanted_namespaces(c);
@@ -417,4 +483,6 @@ void mr_launched_deinit(struct mr_launched *launched)
 	launched->pidfd = mr_close(launched->pidfd);
 	launched->sync_fd = mr_close(launched->sync_fd);
 	launched->go_fd = mr_close(launched->go_fd);
+	launched->narrowed = mr_seccomp_free(launched->narrowed);
+	launched->policy.program = NULL;
 }

@@ -60,6 +60,9 @@ struct mr_launched {
 	struct mr_seccomp_policy policy;
 	uint64_t namespaces; /* bit per enum mr_ns that was asked of the kernel */
 	uint64_t clone_ns; /* time clone3 took */
+	struct sock_fprog *narrowed; /* of policy.program, owned; or NULL */
+	int own_fd; /* number that the sandbox's own code has its end of sync_fd at, ... */
+	uint64_t own_inode; /* ... and which socket that is: until its exec the payload holds it */
 };
 
 /* Check what can be known before anything is started: paths exist, the program's file is
@@ -81,5 +84,13 @@ const char *mr_launch_step_name(size_t i);
 /* The ids a run of this spec would get. */
 int mr_launch_ids(const struct mr_spec *spec, unsigned int slot, struct mr_ids *ret,
 		  struct mr_error *err);
-/* The seccomp policy of a spec. */
+/* What else the kernel runs when it runs the file fd (of any kind, O_PATH is enough): the
+ * interpreter of its first line, or its loader.  Reads a hostile file. */
+#define MR_PROGRAM_PATH_MAX 4096
+bool mr_program_interpreter(int fd, char ret[MR_PROGRAM_PATH_MAX]);
+
+/* The number at which our own code holds its end of the sync socket where a program has to name it. */
+int mr_launch_own_fd(const struct mr_spec *spec, unsigned int slot);
+
+/* The seccomp policy of a spec.  Of a narrowed one own_fd and program are still to be set. */
 struct mr_seccomp_policy mr_launch_policy(const struct mr_spec *spec);

@@ -6,11 +6,14 @@
  * /run/snippet (read-only, not in the workspace, so it is no change of it) and
  * started by its "#!" line, else by the interpreter of its language, else as it is.
  */
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
@@ -152,4 +155,106 @@ int mr_program_exec(char **argv, char **envp, struct mr_error *err)
 		path += len + (path[len] == ':');
 	}
 	return exec_error(argv[0], denied ? denied : ENOENT, err);
+}
+
+/* --- what else runs when a file is run ------------------------------------------ */
+
+/* "#!/bin/sh -e": the path alone. */
+static bool read_shebang(const char *head, size_t size, char ret[MR_PROGRAM_PATH_MAX])
+{
+	size_t at = 2, n;
+
+	while (at < size && (head[at] == ' ' || head[at] == '\t'))
+		at++;
+	for (n = at; n < size && head[n] && !strchr(" \t\n", head[n]);)
+		n++;
+	if (n == at || n == size || n - at >= MR_PROGRAM_PATH_MAX)
+		return false;
+	memcpy(ret, head + at, n - at);
+	ret[n - at] = '\0';
+	return true;
+}
+
+/* PT_INTERP of a 64-bit program: the dynamic loader.  Nothing of the file is believed. */
+static bool read_loader(int fd, const char *head, size_t size, char ret[MR_PROGRAM_PATH_MAX])
+{
+	Elf64_Ehdr elf;
+	Elf64_Phdr segment;
+	ssize_t n;
+
+	if (size < sizeof(elf))
+		return false;
+	memcpy(&elf, head, sizeof(elf));
+	if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_phentsize != sizeof(segment) ||
+	    elf.e_phoff > INT64_MAX - UINT16_MAX * sizeof(segment))
+		return false;
+	for (unsigned int i = 0; i < elf.e_phnum; i++) {
+		off_t at = (off_t)(elf.e_phoff + i * sizeof(segment));
+
+		if (pread(fd, &segment, sizeof(segment), at) != sizeof(segment))
+			return false;
+		if (segment.p_type != PT_INTERP)
+			continue;
+		if (segment.p_filesz < 2 || segment.p_filesz > MR_PROGRAM_PATH_MAX ||
+		    segment.p_offset > INT64_MAX)
+			return false;
+		n = pread(fd, ret, segment.p_filesz, (off_t)segment.p_offset);
+		return n == (ssize_t)segment.p_filesz && ret[n - 1] == '\0' && ret[0] == '/';
+	}
+	return false;
+}
+
+bool mr_program_interpreter(int fd, char ret[MR_PROGRAM_PATH_MAX])
+{
+	char path[40], head[256];
+	mr_auto_close int file = -1;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	n = file < 0 ? -1 : pread(file, head, sizeof(head), 0);
+	if (n > 2 && memcmp(head, "#!", 2) == 0)
+		return read_shebang(head, (size_t)n, ret);
+	if (n > SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
+		return read_loader(file, head, (size_t)n, ret);
+	return false;
+}
+
+/* The file that mr_program_exec() runs. */
+static bool find_program(char **argv, char **envp, char ret[MR_PROGRAM_PATH_MAX])
+{
+	const char *path = env_path(envp);
+
+	if (strchr(argv[0], '/'))
+		return (size_t)snprintf(ret, MR_PROGRAM_PATH_MAX, "%s", argv[0]) <
+		       MR_PROGRAM_PATH_MAX;
+	while (*path) {
+		size_t len = strcspn(path, ":");
+		struct stat st;
+
+		if ((size_t)snprintf(ret, MR_PROGRAM_PATH_MAX, "%.*s%s%s", (int)len, path,
+				     len ? "/" : "./", argv[0]) < MR_PROGRAM_PATH_MAX &&
+		    stat(ret, &st) == 0 && S_ISREG(st.st_mode) && access(ret, X_OK) == 0)
+			return true;
+		path += len + (path[len] == ':');
+	}
+	return false;
+}
+
+size_t mr_program_files(char **argv, char **envp, char ret[MR_PROGRAM_FILES][MR_PROGRAM_PATH_MAX])
+{
+	size_t n = 0;
+
+	if (!find_program(argv, envp, ret[0]))
+		return 0;
+	for (bool more = true; more && n < MR_PROGRAM_FILES; n++) {
+		mr_auto_close int fd = open(ret[n], O_PATH | O_CLOEXEC);
+
+		more = n + 1 < MR_PROGRAM_FILES && fd >= 0 &&
+		       mr_program_interpreter(fd, ret[n + 1]);
+	}
+	return n;
 }

@@ -8,6 +8,8 @@
  *
  * Where no listener can be had the program is copied to the stack and answers by
  * itself; the errno to answer with lies in the unused half of each USER_NOTIF.
+ *
+ * A policy document only ever takes away: its question comes after that of the level.
  */
 #include "runtime/launch/seccomp.h"
 
@@ -19,6 +21,7 @@
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
+#include "runtime/spec/policy.h"
 
 #define X32_BIT 0x40000000
 
@@ -29,19 +32,19 @@
 /* clang-format off */
 enum {
 #define SYSCALL(name, nr, set, allowed_up_to, errno_value, reason) NR_##name = (nr),
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 };
 
 #define SYSCALL(name, nr, set, allowed_up_to, errno_value, reason) \
 	static const char set_of_##name[] __attribute__((unused)) = #set;
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 
 /* By call number; a gap has no name. */
 static const struct mr_seccomp_rule rows[] = {
 #define SYSCALL(name, nr, set_, allowed, errno_value, reason_)                                    \
 	[nr] = { .syscall = #name, .verdict = MR_SECCOMP_DENY, .errnum = (errno_value),           \
 		 .reason = (reason_), .set = #set_, .allowed_up_to = (allowed) },
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 };
 
 struct test {
@@ -62,7 +65,7 @@ static const struct check {
 	{ NR_##name, (from), (to), { first, second },                                             \
 	  { .syscall = #name, .verdict = MR_SECCOMP_DENY, .errnum = (errno_value),                \
 	    .reason = (reason_), .set = set_of_##name, .allowed_up_to = (from) - 1 } },
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 };
 
 static const struct watch {
@@ -73,11 +76,38 @@ static const struct watch {
 	{ NR_##name,                                                                              \
 	  { .syscall = #name, .verdict = MR_SECCOMP_##verdict_, .errnum = (errno_value),          \
 	    .reason = (reason_), .set = set_of_##name, .allowed_up_to = 5 } },
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
+};
+
+/* What a policy document does not allow. */
+static const struct mr_seccomp_rule unlisted[] = {
+#define SYSCALL(name, nr, set_, allowed, errno_value, reason_)                                    \
+	[nr] = { .syscall = #name, .verdict = MR_SECCOMP_DENY, .errnum = EPERM,                   \
+		 .reason = "the policy does not list this system call", .set = "policy" },
+#include "runtime/spec/syscalls.def"
+};
+
+static const struct mr_seccomp_path paths[] = {
+#define PATH(name, dir, path, use) { NR_##name, (dir), (path), MR_PATH_##use },
+#include "runtime/spec/syscalls.def"
 };
 
 /* clang-format on */
 
+static const struct mr_seccomp_rule rule_path = {
+	.syscall = "?",
+	.verdict = MR_SECCOMP_PATH,
+	.errnum = EACCES,
+	.reason = "paths are watched",
+	.set = "policy",
+};
+static const struct mr_seccomp_rule rule_record = {
+	.syscall = "?",
+	.verdict = MR_SECCOMP_RECORD,
+	.errnum = EPERM,
+	.reason = "system calls are recorded",
+	.set = "policy",
+};
 static const struct mr_seccomp_rule rule_unknown = {
 	.syscall = "?",
 	.errnum = ENOSYS,
@@ -107,6 +137,8 @@ static const struct mr_seccomp_rule rule_x32 = {
 const struct sock_fprog *mr_seccomp_program(const struct mr_seccomp_policy *policy)
 {
 	mr_assert(policy->level >= 1 && policy->level <= MR_SECCOMP_LEVELS);
+	if (policy->program)
+		return policy->program;
 	return &mr_seccomp_programs[policy->level - 1][policy->net][policy->watch_opens];
 }
 
@@ -148,9 +180,11 @@ static int64_t answer_alone(uint32_t ret)
 	return SECCOMP_RET_ERRNO | data;
 }
 
-static int load_alone(const struct sock_fprog *prog, int why, struct mr_error *err)
+/* Its stack is for those alone who need it. */
+__attribute__((noinline)) static int load_alone(const struct sock_fprog *prog, int why,
+						struct mr_error *err)
 {
-	struct sock_filter insns[MR_SECCOMP_LEN_MAX];
+	struct sock_filter insns[MR_SECCOMP_NARROWED_MAX];
 	struct sock_fprog copy = { .len = prog->len, .filter = insns };
 
 	mr_assert(prog->len <= N_ELEMENTS(insns));
@@ -163,7 +197,7 @@ static int load_alone(const struct sock_fprog *prog, int why, struct mr_error *e
 		ret = answer_alone(insns[i].k);
 		if (ret < 0)
 			return mr_err(err, MR_E_KERNEL, why,
-				      "seccomp: this level needs a listener for execve: %m");
+				      "seccomp: this level or policy needs a listener: %m");
 		insns[i].k = (uint32_t)ret;
 	}
 	if (set_filter(0, &copy) < 0)
@@ -203,7 +237,38 @@ static bool watch_applies(const struct watch *w, const struct mr_seccomp_policy 
 	case MR_SECCOMP_EXEC:
 		return policy->level >= 4;
 	case MR_SECCOMP_DENY:
+	case MR_SECCOMP_PATH:
+	case MR_SECCOMP_RECORD:
 		break;
+	}
+	return false;
+}
+
+const struct mr_seccomp_path *mr_seccomp_paths(size_t *ret_n)
+{
+	*ret_n = N_ELEMENTS(paths);
+	return paths;
+}
+
+bool mr_seccomp_is_open(int nr)
+{
+	for (size_t i = 0; i < N_ELEMENTS(paths); i++) {
+		if (paths[i].nr == nr && paths[i].use == MR_PATH_OPEN)
+			return true;
+	}
+	return false;
+}
+
+bool mr_seccomp_level_allows(unsigned int level, unsigned int nr)
+{
+	return nr < N_ELEMENTS(rows) && rows[nr].syscall && level <= rows[nr].allowed_up_to;
+}
+
+static bool is_path_call(int nr)
+{
+	for (size_t i = 0; i < N_ELEMENTS(paths); i++) {
+		if (paths[i].nr == nr)
+			return true;
 	}
 	return false;
 }
@@ -250,10 +315,16 @@ static const struct mr_seccomp_rule *find_rule(const struct mr_seccomp_policy *p
 		return &rule_unknown;
 	if (policy->level > rows[nr].allowed_up_to)
 		return &rows[nr];
+	if (policy->document && !mr_policy_allows_call(policy->document, (unsigned int)nr))
+		return &unlisted[nr];
 	rule = find_watch(policy, nr);
+	if (policy->watch_paths && is_path_call(nr) && (!rule || rule->verdict == MR_SECCOMP_OPEN))
+		return &rule_path;
 	if (!rule)
 		rule = find_check(policy, nr, data);
-	return rule && rule->errnum != 0 ? rule : &rule_unexpected;
+	if (rule && rule->errnum != 0)
+		return rule;
+	return policy->record ? &rule_record : &rule_unexpected;
 }
 
 const struct mr_seccomp_rule *mr_seccomp_rule(const struct mr_seccomp_policy *policy, uint32_t arch,

@@ -12,9 +12,11 @@
 
 #include <linux/filter.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct mr_error;
+struct mr_policy;
 
 enum mr_seccomp_net {
 	MR_SECCOMP_NET_DENY, /* connect, bind and sendto with an address go to the supervisor */
@@ -25,9 +27,25 @@ struct mr_seccomp_policy {
 	unsigned int level; /* 1..5 */
 	enum mr_seccomp_net net;
 	bool watch_opens; /* open-family calls go to the supervisor (level 5, --explain-denials) */
+
+	/* From here on: all zero without a policy document and without recording. */
+	const struct mr_policy *document; /* takes calls away; NULL: none */
+	bool watch_paths; /* calls with paths go to the supervisor: the document has some */
+	bool record; /* every call that the level allows goes to the supervisor */
+	int own_fd; /* where our own code sends the listener: no number the payload can have */
+	const struct sock_fprog *program; /* of mr_seccomp_narrow(); NULL: the compiled one */
 };
 
-/* The compiled program of a policy; static storage. */
+/* Does this policy need a program of its own? */
+bool mr_seccomp_is_narrowed(const struct mr_seccomp_policy *policy);
+/* Does that program let a sendmsg pass by the number of its descriptor? */
+bool mr_seccomp_needs_own_fd(const struct mr_seccomp_policy *policy);
+/* The program of a narrowed policy: ours in front, that of the level behind it, so that what is
+ * allowed is what both allow.  malloc'd, for mr_seccomp_free(). */
+struct sock_fprog *mr_seccomp_narrow(const struct mr_seccomp_policy *policy);
+struct sock_fprog *mr_seccomp_free(struct sock_fprog *program); /* NULL */
+
+/* The program of a policy: its own, or the compiled one in static storage. */
 const struct sock_fprog *mr_seccomp_program(const struct mr_seccomp_policy *policy);
 
 /* What tools/gen-seccomp.c wrote: [level - 1][net][watch_opens]. */
@@ -36,6 +54,9 @@ extern const struct sock_fprog mr_seccomp_programs[MR_SECCOMP_LEVELS][2][2];
 
 /* No program is longer (checked at build time), so that one fits on a small stack. */
 #define MR_SECCOMP_LEN_MAX 512
+/* The same with ours in front of it: a jump, an answer and now and then a long jump for each
+ * stretch of call numbers, of which there are at most as many as numbers. */
+#define MR_SECCOMP_NARROWED_MAX 2304
 
 /* The low 16 bits of a USER_NOTIF return, unused by the kernel, are what the call gets where
  * no listener can be had: an errno, or one of these. */
@@ -51,8 +72,9 @@ void mr_seccomp_hash(const struct sock_fprog *prog, char ret_hex[65]);
  * notification descriptor (close-on-exec).  Where another listener is already above us
  * (EBUSY) or the kernel has none, a copy that answers by itself is installed (the errno of
  * the row; what would only be watched is allowed, see MR_SECCOMP_ALONE_*), *ret_listener is -1
- * and the return value is 1.  A program of level 4 or 5 cannot do without a listener: error.
- * No allocation; uses 4 KiB of stack.  Async-signal-safe. */
+ * and the return value is 1.  A program of level 4 or 5, one that records and one whose policy
+ * document refuses what our own code needs until the exec cannot do without a listener: error.
+ * No allocation; uses 18 KiB of stack.  Async-signal-safe. */
 int mr_seccomp_load(const struct sock_fprog *prog, int *ret_listener, struct mr_error *err);
 
 /* What the supervisor does with a notification. */
@@ -61,7 +83,25 @@ enum mr_seccomp_verdict {
 	MR_SECCOMP_NET, /* look at the address: AF_INET(6) are denied, others continue */
 	MR_SECCOMP_OPEN, /* log the path, continue */
 	MR_SECCOMP_EXEC, /* level 4 and up: the first one continues, later ones are denied */
+	MR_SECCOMP_PATH, /* look at the path, continue: Landlock decides */
+	MR_SECCOMP_RECORD, /* record the call, continue */
 };
+
+/* What a call does with a path: rows PATH of syscalls.def. */
+enum mr_path_use { MR_PATH_OPEN, MR_PATH_EXEC, MR_PATH_WRITE, MR_PATH_MAKE, MR_PATH_REMOVE };
+struct mr_seccomp_path {
+	int nr;
+	int dir; /* number of the argument that a relative path begins at; -1: working directory */
+	int path; /* number of the argument */
+	enum mr_path_use use;
+};
+const struct mr_seccomp_path *mr_seccomp_paths(size_t *ret_n);
+/* Does one of them open a file? */
+bool mr_seccomp_is_open(int nr);
+
+/* May the payload make this call at all at the level, whatever its arguments? */
+bool mr_seccomp_level_allows(unsigned int level, unsigned int nr);
+
 struct mr_seccomp_rule {
 	const char *syscall; /* "mount"; "?" when unknown */
 	enum mr_seccomp_verdict verdict;

@@ -20,7 +20,7 @@ struct mr_child {
 	struct mr_ids ids;
 	struct mr_seccomp_policy policy;
 	const struct sock_fprog *filter;
-	int sync_fd; /* our end */
+	int sync_fd; /* our end; beyond the payload's limit of descriptors with a narrowed policy */
 	int go_fd; /* read end: the payload waits here */
 	int *trees; /* one a spec mount: detached mount made by the parent, or -1 */
 	int workspace_tree; /* likewise */
@@ -99,5 +99,9 @@ char **mr_env_build(const struct mr_spec *spec);
 /* program.c: what to execute; fills argv and the snippet members. */
 int mr_program_resolve(struct mr_child *c, struct mr_error *err);
 void mr_program_release(struct mr_child *c);
+/* The files that running argv runs: itself, its "#!" interpreter, the loader of that; their
+ * number.  As seen in the working directory and root of the caller. */
+#define MR_PROGRAM_FILES 6
+size_t mr_program_files(char **argv, char **envp, char ret[MR_PROGRAM_FILES][MR_PROGRAM_PATH_MAX]);
 /* Find and exec; returns only on failure, with MR_E_NOENT or MR_E_NOEXEC. */
 int mr_program_exec(char **argv, char **envp, struct mr_error *err);

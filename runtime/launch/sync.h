@@ -53,6 +53,9 @@ struct mr_sync_msg {
 			int32_t landlock_abi; /* 0: not used */
 			int32_t no_opaque; /* 1: the workspace cannot mark a folder as replaced */
 			int32_t shared_inodes; /* 1: the host's files are shown as bind mounts */
+			uint32_t policy_rules; /* paths of the policy that are in force ... */
+			uint32_t policy_missing; /* ... and those that are not there */
+			uint32_t policy_floor; /* files of the program itself */
 		} built;
 	};
 };

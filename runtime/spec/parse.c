@@ -16,6 +16,7 @@
 #include "runtime/base/str.h"
 #include "runtime/spec/internal.h"
 #include "runtime/spec/lang.h"
+#include "runtime/spec/policy.h"
 #include "runtime/spec/spec.h"
 
 static int check_json_type(const struct mr_field *field, const struct mr_json *json,
@@ -425,6 +426,18 @@ static int take_section(struct mr_spec *spec, const struct mr_json *section, str
 	return r;
 }
 
+/* The document itself: no member makes us read another file. */
+static int take_policy(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
+{
+	mr_auto_policy struct mr_policy *policy = NULL;
+	int r = mr_policy_parse_json(json, &policy, err);
+
+	if (r < 0)
+		return r;
+	r = mr_spec_set_policy(spec, policy, err);
+	return r < 0 ? mr_json_wrap(json, r, err) : 0;
+}
+
 static const struct {
 	const char *key;
 	take_fn *take;
@@ -445,6 +458,7 @@ static const struct {
 	{ "env", take_env },
 	{ "env_pass", take_env_pass },
 	{ "mounts", take_mounts },
+	{ "policy", take_policy },
 };
 
 static int check_document(const struct mr_json *document, struct mr_error *err)

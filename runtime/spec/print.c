@@ -15,6 +15,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/spec/policy.h"
 #include "runtime/spec/spec.h"
 
 static json_t *bytes_json(const char *data, size_t size)
@@ -129,6 +130,8 @@ static void set_lists(json_t *document, const struct mr_spec *spec)
 	set(document, "best_effort", strv_json(&spec->best_effort, 0));
 	if (spec->unenforced.n > 0)
 		set(document, "unenforced", strv_json(&spec->unenforced, 0));
+	if (spec->policy)
+		set(document, "policy", mr_policy_to_json(spec->policy));
 }
 
 static json_t *knob_json(const struct mr_spec *spec, size_t id)

@@ -20,6 +20,7 @@
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "runtime/spec/internal.h"
+#include "runtime/spec/policy.h"
 
 static const char *const words_userns[] = { MR_WORDS_userns, NULL };
 static const char *const words_net[] = { MR_WORDS_net, NULL };
@@ -101,6 +102,7 @@ void mr_spec_deinit(struct mr_spec *spec)
 	mr_strv_clear(&spec->best_effort);
 	mr_strv_clear(&spec->unenforced);
 	mr_freep(&spec->name);
+	spec->policy = mr_policy_unref(spec->policy);
 	*spec = (struct mr_spec){ 0 };
 }
 
@@ -139,6 +141,7 @@ void mr_spec_copy(struct mr_spec *to, const struct mr_spec *from)
 	to->snippet_path = dup_or_null(from->snippet_path);
 	to->lang = dup_or_null(from->lang);
 	to->name = dup_or_null(from->name);
+	to->policy = mr_policy_ref(from->policy);
 	if (from->snippet_code) {
 		to->snippet_code = mr_str_alloc(from->snippet_code_size + 1);
 		memcpy(to->snippet_code, from->snippet_code, from->snippet_code_size);
@@ -182,12 +185,31 @@ uint64_t mr_spec_get(const struct mr_spec *spec, enum mr_field_id id)
 	return *(const uint64_t *)(const void *)((const char *)spec + fields[id].offset);
 }
 
+void mr_spec_set_number(struct mr_spec *spec, enum mr_field_id id, uint64_t value,
+			enum mr_origin origin)
+{
+	mr_assert(id < MR_FIELD_COUNT_ && fields[id].type != MR_FIELD_STR);
+	*number_of(spec, &fields[id]) = value;
+	spec->origin[id] = (uint8_t)origin;
+}
+
+int mr_spec_set_policy(struct mr_spec *spec, struct mr_policy *policy, struct mr_error *err)
+{
+	if (spec->policy)
+		return mr_err(err, MR_E_USAGE, EEXIST,
+			      "there is a policy already; accepted: one, which may be written to "
+			      "allow less");
+	spec->policy = mr_policy_ref(policy);
+	return 0;
+}
+
 const char *mr_spec_origin_name(enum mr_origin origin)
 {
 	static const char *const names[] = {
 		[MR_ORIGIN_DEFAULT] = "default", [MR_ORIGIN_ENVIRONMENT] = "environment",
 		[MR_ORIGIN_PRESET] = "preset",	 [MR_ORIGIN_SPEC] = "spec",
 		[MR_ORIGIN_SET] = "set",	 [MR_ORIGIN_FLAG] = "flag",
+		[MR_ORIGIN_POLICY] = "policy",
 	};
 
 	return names[origin];

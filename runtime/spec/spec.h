@@ -15,6 +15,7 @@
 
 struct json_t;
 struct mr_error;
+struct mr_policy;
 
 #define MR_UNLIMITED UINT64_MAX
 #define MR_UNSET (UINT64_MAX - 1)
@@ -42,6 +43,7 @@ enum mr_origin {
 	MR_ORIGIN_SPEC, /* the --spec document itself */
 	MR_ORIGIN_SET, /* --set */
 	MR_ORIGIN_FLAG, /* a flag of its own */
+	MR_ORIGIN_POLICY, /* taken away by a policy */
 };
 
 enum mr_field_type {
@@ -121,6 +123,7 @@ struct mr_spec {
 	struct mr_strv best_effort; /* items that may go unenforced */
 	struct mr_strv unenforced; /* preset variables accepted only through best_effort */
 	char *name; /* caller's label, returned in the result; or NULL */
+	struct mr_policy *policy; /* takes away from all of the above (policy.h); shared, or NULL */
 };
 
 /* Fill with defaults.  Never fails except for memory (which aborts). */
@@ -138,6 +141,12 @@ const char *mr_spec_field_suggest(const char *key);
 
 /* Value of a numeric knob. */
 uint64_t mr_spec_get(const struct mr_spec *spec, enum mr_field_id id);
+
+/* Set a numeric knob to a value that was checked elsewhere. */
+void mr_spec_set_number(struct mr_spec *spec, enum mr_field_id id, uint64_t value,
+			enum mr_origin origin);
+/* Give it a policy (a new owner of it).  MR_E_USAGE: it has one, and of two none may be lost. */
+int mr_spec_set_policy(struct mr_spec *spec, struct mr_policy *policy, struct mr_error *err);
 
 /* Set one knob from text.  bare_seconds: a bare number of an MS knob is seconds
  * (flags, presets) instead of milliseconds (--set).  A value from a lower origin
@@ -161,7 +170,7 @@ int mr_spec_set_assignment(struct mr_spec *spec, const char *assignment, struct 
 
 #define MR_SPEC_SCHEMA "menace.spec/1"
 /* A document of schema "menace.spec/1" (object: schema, name, program|snippet, args, env,
- * env_pass, mounts, limits{}, sandbox{}, net{}, output{}, preset, best_effort, unenforced).
+ * env_pass, mounts, limits{}, sandbox{}, net{}, output{}, preset, best_effort, unenforced, policy).
  * Lists are added to what the spec has; its program or snippet takes the place of an earlier one.
  * source names the document in messages.  After a failure the spec is only good for deinit. */
 int mr_spec_parse_json(struct mr_spec *spec, const char *text, size_t size, const char *source,

@@ -5,7 +5,8 @@
  * One verdict of a rule is one row of the answers table.  A notification whose
  * sender is gone (ENOENT) is no error.  Memory of the payload is read with
  * process_vm_readv, and what was read counts only if the notification is still
- * valid afterwards, since otherwise the pid may be another process's.
+ * valid afterwards, since otherwise the pid may be another process's.  What is said of
+ * paths is in notify_paths.c.
  */
 #include "runtime/supervise/notify.h"
 
@@ -32,27 +33,29 @@
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/spec/policy.h"
+#include "runtime/supervise/notify_paths.h"
+#include "runtime/supervise/recorder.h"
 
-#define PATH_READ_MAX 4096
 #define BATCH_MAX 64 /* notifications in one turn of the loop: a flood must not starve a deadline */
 
-static bool still_valid(const struct mr_notify *notify)
+bool mr_notify_is_valid(const struct mr_notify *notify)
 {
 	return ioctl(notify->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notify->req->id) == 0;
 }
 
 /* Bytes at addr of the caller; those read, or -1. */
-static ssize_t read_memory(const struct mr_notify *notify, uint64_t addr, void *buf, size_t size)
+ssize_t mr_notify_read_memory(const struct mr_notify *notify, uint64_t addr, void *buf, size_t size)
 {
 	struct iovec local = { .iov_base = buf, .iov_len = size };
 	struct iovec remote = { .iov_base = (void *)(uintptr_t)addr, .iov_len = size };
 	ssize_t n = process_vm_readv((pid_t)notify->req->pid, &local, 1, &remote, 1, 0);
 
-	return n > 0 && still_valid(notify) ? n : -1;
+	return n > 0 && mr_notify_is_valid(notify) ? n : -1;
 }
 
 /* A string that may end right before an unmapped page: page by page. */
-static bool read_string(const struct mr_notify *notify, uint64_t addr, char *buf, size_t size)
+bool mr_notify_read_string(const struct mr_notify *notify, uint64_t addr, char *buf, size_t size)
 {
 	size_t done = 0;
 
@@ -62,7 +65,7 @@ static bool read_string(const struct mr_notify *notify, uint64_t addr, char *buf
 
 		if (chunk > size - 1 - done)
 			chunk = size - 1 - done;
-		n = read_memory(notify, addr + done, buf + done, chunk);
+		n = mr_notify_read_memory(notify, addr + done, buf + done, chunk);
 		if (n <= 0)
 			return false;
 		if (memchr(buf + done, '\0', (size_t)n))
@@ -84,7 +87,7 @@ static void read_comm(pid_t pid, char comm[17])
 	comm[strcspn(comm, "\n")] = '\0';
 }
 
-static void record(struct mr_notify *notify, struct mr_denial *denial)
+void mr_notify_record(struct mr_notify *notify, struct mr_denial *denial)
 {
 	char comm[17];
 
@@ -102,14 +105,54 @@ static void answer(struct mr_notify *notify, int errnum)
 	notify->resp->flags = 0;
 }
 
-static void let_pass(struct mr_notify *notify)
+void mr_notify_let_pass(struct mr_notify *notify)
 {
 	notify->resp->error = 0;
 	notify->resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 }
 
+/* The socket that our own code holds until its exec, and nobody else can. */
+static bool holds_own_socket(const struct mr_notify *notify)
+{
+	char path[48], expected[40], link[40];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", notify->req->pid, notify->own_fd);
+	snprintf(expected, sizeof(expected), "socket:[%ju]", (uintmax_t)notify->own_inode);
+	n = readlink(path, link, sizeof(link) - 1);
+	if (n < 0)
+		return false;
+	link[n] = '\0';
+	return strcmp(link, expected) == 0 && mr_notify_is_valid(notify);
+}
+
+/* Is this task still our own code, before the exec that starts the program? */
+static bool is_our_code(const struct mr_notify *notify)
+{
+	struct stat own, theirs;
+	char path[40];
+
+	if ((pid_t)notify->req->pid != notify->payload_pid)
+		return false;
+	if (notify->own_inode)
+		return holds_own_socket(notify);
+	snprintf(path, sizeof(path), "/proc/%u/exe", notify->req->pid);
+	return stat("/proc/self/exe", &own) == 0 && stat(path, &theirs) == 0 &&
+	       own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino &&
+	       mr_notify_is_valid(notify);
+}
+
+/* Once a call was not ours none is: there is one exec that starts the program. */
+static bool is_own_call(struct mr_notify *notify)
+{
+	if (!notify->started && !is_our_code(notify))
+		notify->started = true;
+	return !notify->started;
+}
+
 static void deny(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
 {
+	const bool by_policy = strcmp(rule->set, "policy") == 0;
 	char allow[64];
 	struct mr_denial denial = { .layer = MR_DENIAL_SECCOMP,
 				    .what = rule->syscall,
@@ -117,11 +160,19 @@ static void deny(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
 				    .rule = rule->set,
 				    .reason = rule->reason };
 
-	if (rule->allowed_up_to >= 2) {
+	if (by_policy && is_own_call(notify)) {
+		mr_notify_let_pass(notify);
+		return;
+	}
+	if (by_policy) {
+		snprintf(allow, sizeof(allow), "\"%s\" in \"syscalls\" of the policy",
+			 rule->syscall);
+		denial.allow = allow;
+	} else if (rule->allowed_up_to >= 2) {
 		snprintf(allow, sizeof(allow), "--level %u", rule->allowed_up_to);
 		denial.allow = allow;
 	}
-	record(notify, &denial);
+	mr_notify_record(notify, &denial);
 	answer(notify, rule->errnum);
 }
 
@@ -177,9 +228,11 @@ static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule
 	unsigned char addr[128];
 	sa_family_t family;
 	char text[80];
-	ssize_t n = read_memory(notify, at, addr, len < sizeof(addr) ? len : sizeof(addr));
+	ssize_t n =
+		mr_notify_read_memory(notify, at, addr, len < sizeof(addr) ? len : sizeof(addr));
 
-	let_pass(notify); /* there is no link: the kernel itself refuses what we cannot read */
+	mr_notify_let_pass(
+		notify); /* there is no link: the kernel itself refuses what we cannot read */
 	if (n < (ssize_t)sizeof(family))
 		return;
 	memcpy(&family, addr, sizeof(family));
@@ -192,195 +245,15 @@ static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule
 		denial.allow = "--net loopback";
 	denial.object = text;
 	denial.errnum = is_bind ? EADDRNOTAVAIL : ENETUNREACH;
-	record(notify, &denial);
+	mr_notify_record(notify, &denial);
 	answer(notify, denial.errnum);
-}
-
-/* Where a relative path of the caller begins: its descriptor or its working directory. */
-static int open_base(const struct mr_notify *notify, int dir_fd)
-{
-	char path[64];
-
-	if (dir_fd == AT_FDCWD)
-		snprintf(path, sizeof(path), "/proc/%u/cwd", notify->req->pid);
-	else
-		snprintf(path, sizeof(path), "/proc/%u/fd/%d", notify->req->pid, dir_fd);
-	return open(path, O_PATH | O_CLOEXEC);
-}
-
-/* Open the object a path stands for in the sandbox; -ENOENT and the like where there is none. */
-static int open_inside(const struct mr_notify *notify, int dir_fd, const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-	mr_auto_close int base = -1;
-	int fd;
-
-	if (path[0] == '/') {
-		fd = (int)syscall(SYS_openat2, notify->root_fd, path, &how, sizeof(how));
-		return fd < 0 ? -errno : fd;
-	}
-	base = open_base(notify, dir_fd);
-	how.resolve = RESOLVE_NO_MAGICLINKS; /* ".." is the caller's own, above its root it stops */
-	fd = base < 0 ? -1 : (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
-	return fd < 0 ? -errno : fd;
-}
-
-static bool may_access(const struct mr_notify *notify, const struct stat *st, unsigned int want)
-{
-	unsigned int bits = st->st_mode & 7;
-
-	if (st->st_uid == notify->uid)
-		bits = (st->st_mode >> 6) & 7;
-	else if (st->st_gid == notify->gid)
-		bits = (st->st_mode >> 3) & 7;
-	return (bits & want) == want;
-}
-
-/* What the kernel is about to say to an open, as far as we can tell; text for the denial. */
-struct forecast {
-	int errnum; /* 0: fine */
-	const char *rule, *reason;
-	char allow[PATH_READ_MAX + 8]; /* "": nothing to suggest */
-};
-
-static void forecast_is(struct forecast *f, int errnum, const char *rule, const char *reason)
-{
-	f->errnum = errnum;
-	f->rule = rule;
-	f->reason = reason;
-}
-
-static void suggest(struct forecast *f, const char *option, const char *path)
-{
-	if (path[0] == '/')
-		snprintf(f->allow, sizeof(f->allow), "%s %s", option, path);
-}
-
-/* Can something be made in, or written to, this object? */
-static void forecast_write(const struct mr_notify *notify, int fd, const char *path,
-			   unsigned int want, struct forecast *f)
-{
-	struct statvfs fs;
-	struct stat st;
-
-	if (fstat(fd, &st) < 0 || fstatvfs(fd, &fs) < 0)
-		return;
-	if ((want & 2) && (fs.f_flag & ST_RDONLY) && !S_ISCHR(st.st_mode)) {
-		forecast_is(f, EROFS, "read-only mount",
-			    "only /work, /tmp, /dev/shm and what is mounted with --rw or --tmpfs "
-			    "can be "
-			    "written");
-		suggest(f, "--rw", path);
-	} else if (!may_access(notify, &st, want)) {
-		forecast_is(f, EACCES, "file permissions", "the payload's user has no right to it");
-	}
-}
-
-/* O_CREAT of something that is not there: what counts is the folder. */
-static void forecast_create(const struct mr_notify *notify, int dir_fd, const char *path,
-			    struct forecast *f)
-{
-	char parent[PATH_READ_MAX];
-	mr_auto_close int fd = -1;
-	char *slash;
-
-	snprintf(parent, sizeof(parent), "%s", path);
-	slash = strrchr(parent, '/');
-	if (slash == parent)
-		slash++;
-	if (slash)
-		*slash = '\0';
-	fd = open_inside(notify, dir_fd, slash ? parent : ".");
-	if (fd >= 0)
-		forecast_write(notify, fd, slash ? parent : ".", 2, f);
-}
-
-static void forecast_open(const struct mr_notify *notify, int dir_fd, const char *path, int flags,
-			  struct forecast *f)
-{
-	const bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC));
-	const unsigned int want = (writes ? 2U : 0U) | ((flags & O_ACCMODE) == O_WRONLY ? 0U : 4U);
-	mr_auto_close int fd = open_inside(notify, dir_fd, path);
-	struct stat st;
-
-	if (fd >= 0) {
-		forecast_write(notify, fd, path, want, f);
-	} else if (fd == -ENOENT && (flags & O_CREAT)) {
-		forecast_create(notify, dir_fd, path, f);
-	} else if (fd == -ENOENT && path[0] == '/' && lstat(path, &st) == 0) {
-		forecast_is(f, ENOENT, "not in the sandbox",
-			    "the host has it, the sandbox's root does not");
-		suggest(f, "--ro", path);
-	}
-}
-
-struct open_args {
-	int dir_fd, flags;
-	uint64_t path;
-};
-
-static struct open_args open_arguments(const struct mr_notify *notify, const char *syscall_name)
-{
-	const __u64 *args = notify->req->data.args;
-	struct open_args a = { .dir_fd = (int)args[0], .path = args[1], .flags = (int)args[2] };
-	uint64_t flags = 0;
-
-	if (strcmp(syscall_name, "open") == 0)
-		a = (struct open_args){ .dir_fd = AT_FDCWD,
-					.path = args[0],
-					.flags = (int)args[1] };
-	else if (strcmp(syscall_name, "creat") == 0)
-		a = (struct open_args){ .dir_fd = AT_FDCWD,
-					.path = args[0],
-					.flags = O_CREAT | O_WRONLY | O_TRUNC };
-	else if (strcmp(syscall_name, "openat2") == 0 &&
-		 read_memory(notify, args[2], &flags, sizeof(flags)) == sizeof(flags))
-		a.flags = (int)flags;
-	return a;
-}
-
-static void watch_open(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
-{
-	struct open_args a = open_arguments(notify, rule->syscall);
-	struct forecast f = { 0 };
-	char path[PATH_READ_MAX];
-	struct mr_denial denial = { .layer = MR_DENIAL_MOUNT,
-				    .what = rule->syscall,
-				    .object = path };
-
-	let_pass(notify);
-	if (!read_string(notify, a.path, path, sizeof(path)) || (a.flags & O_PATH))
-		return;
-	if (strncmp(path, "/proc/", 6) == 0)
-		return; /* its links mean something else to us than to the payload */
-	forecast_open(notify, a.dir_fd, path, a.flags, &f);
-	if (!f.errnum)
-		return;
-	denial.errnum = f.errnum;
-	denial.rule = f.rule;
-	denial.reason = f.reason;
-	denial.allow = f.allow[0] ? f.allow : NULL;
-	record(notify, &denial);
-}
-
-/* Is this task still our own code, before the exec that starts the program? */
-static bool is_our_code(const struct mr_notify *notify)
-{
-	struct stat own, theirs;
-	char path[40];
-
-	if ((pid_t)notify->req->pid != notify->payload_pid)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%u/exe", notify->req->pid);
-	return stat("/proc/self/exe", &own) == 0 && stat(path, &theirs) == 0 &&
-	       own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino && still_valid(notify);
 }
 
 /* Level 4: the exec that starts the program is ours (it may try several folders of PATH), none
  * after it. */
 static void judge_exec(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
 {
-	char path[PATH_READ_MAX] = "";
+	char path[MR_NOTIFY_PATH_MAX] = "";
 	struct mr_denial denial = { .layer = MR_DENIAL_SECCOMP,
 				    .what = rule->syscall,
 				    .errnum = EPERM,
@@ -388,23 +261,42 @@ static void judge_exec(struct mr_notify *notify, const struct mr_seccomp_rule *r
 				    .reason = rule->reason,
 				    .allow = "--level 3" };
 
-	if (!notify->started && is_our_code(notify)) {
-		let_pass(notify);
+	if (is_own_call(notify)) {
+		mr_notify_let_pass(notify);
+		if (notify->policy.watch_paths)
+			mr_notify_judge_path(notify, rule, true);
 		return;
 	}
-	notify->started = true;
-	if (read_string(notify, notify->req->data.args[strcmp(rule->syscall, "execveat") == 0],
-			path, sizeof(path)))
+	if (mr_notify_read_string(notify,
+				  notify->req->data.args[strcmp(rule->syscall, "execveat") == 0],
+				  path, sizeof(path)))
 		denial.object = path;
-	record(notify, &denial);
+	mr_notify_record(notify, &denial);
 	answer(notify, EPERM);
 }
 
+static void watch_path(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
+{
+	mr_notify_let_pass(notify);
+	mr_notify_judge_path(notify, rule, is_own_call(notify));
+}
+
+static void watch_open(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
+{
+	mr_notify_let_pass(notify);
+	mr_notify_explain_open(notify, rule->syscall);
+}
+
+static void let_pass_by(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
+{
+	(void)rule;
+	mr_notify_let_pass(notify);
+}
+
 static void (*const answers[])(struct mr_notify *, const struct mr_seccomp_rule *) = {
-	[MR_SECCOMP_DENY] = deny,
-	[MR_SECCOMP_NET] = judge_address,
-	[MR_SECCOMP_OPEN] = watch_open,
-	[MR_SECCOMP_EXEC] = judge_exec,
+	[MR_SECCOMP_DENY] = deny,	[MR_SECCOMP_NET] = judge_address,
+	[MR_SECCOMP_OPEN] = watch_open, [MR_SECCOMP_EXEC] = judge_exec,
+	[MR_SECCOMP_PATH] = watch_path, [MR_SECCOMP_RECORD] = let_pass_by,
 };
 
 /* One notification. False when there is none left to take. */
@@ -420,6 +312,8 @@ static bool serve(struct mr_notify *notify)
 	notify->resp->id = notify->req->id;
 	notify->handled++;
 	answers[rule->verdict](notify, rule);
+	if (notify->recorder && notify->resp->flags && !is_own_call(notify))
+		mr_recorder_note_call(notify->recorder, notify);
 	if (ioctl(notify->fd, SECCOMP_IOCTL_NOTIF_SEND, notify->resp) < 0)
 		return errno == ENOENT || errno == EINTR; /* the caller was killed meanwhile */
 	return true;
@@ -460,7 +354,11 @@ int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener
 				      .uid = payload->uid,
 				      .gid = payload->gid,
 				      .payload_pid = payload->pid,
+				      .own_fd = payload->own_fd,
+				      .own_inode = payload->own_inode,
+				      .recorder = payload->recorder,
 				      .denials = denials };
+
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
 		return mr_err(err, MR_E_KERNEL, errno, "seccomp notification sizes: %m");
 	notify->req_size = sizes.seccomp_notif > sizeof(*notify->req) ? sizes.seccomp_notif
@@ -471,6 +369,8 @@ int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener
 	notify->req = calloc(1, notify->req_size);
 	notify->resp = calloc(1, notify->resp_size);
 	mr_assert(notify->req && notify->resp);
+	if (payload->paths_of)
+		mr_notify_take_rules(notify, payload->paths_of);
 	/* From 6.6: hand over the CPU with the answer. An older kernel is slower, no more. */
 	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) <
 	    0)
@@ -487,6 +387,7 @@ void mr_notify_stop(struct mr_notify *notify)
 	notify->fd = mr_close(notify->fd);
 	free(notify->req);
 	free(notify->resp);
+	mr_notify_drop_rules(notify);
 	notify->req = NULL;
 	notify->resp = NULL;
 	notify->loop = NULL;

@@ -17,6 +17,9 @@
 #include "runtime/supervise/denials.h"
 
 struct mr_error;
+struct mr_policy_path;
+struct mr_recorder;
+struct mr_spec;
 struct seccomp_notif;
 struct seccomp_notif_resp;
 
@@ -30,18 +33,29 @@ struct mr_notify {
 	struct mr_seccomp_policy policy;
 	struct mr_denials *denials;
 	pid_t payload_pid;
-	bool started; /* level 4: the exec that starts the program is over */
+	bool started; /* the exec that starts the program is over */
+	int own_fd; /* see struct mr_launched */
+	uint64_t own_inode; /* 0: not known */
+	bool judges_paths; /* a policy is enforced that has paths: these, as they are inside */
+	struct mr_policy_path *rules;
+	size_t n_rules, rules_cap;
+	struct mr_recorder *recorder; /* what the program uses is noted there; or NULL */
 	uint64_t handled;
 	struct seccomp_notif *req;
 	struct seccomp_notif_resp *resp;
 	size_t req_size, resp_size; /* the kernel's structs may be longer than ours */
 };
 
-/* Who the main process is, outside. */
+/* Who the main process is, outside, and what is asked of it. */
 struct mr_notify_payload {
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
+	int own_fd; /* see struct mr_launched */
+	uint64_t own_inode;
+	const struct mr_spec
+		*paths_of; /* Landlock enforces its policy's paths; NULL: there are none */
+	struct mr_recorder *recorder; /* or NULL */
 };
 
 /* Serve listener_fd (owned from now on, also on failure). */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/base/json.h"
+#include "runtime/spec/policy.h"
 #include "runtime/supervise/receipt.h"
 
 static const char *state_of(const struct mr_receipt *r, const char *item)
@@ -76,7 +77,9 @@ static json_t *identity_json(const struct mr_receipt *r)
 
 static json_t *landlock_json(const struct mr_receipt *r, const struct mr_spec *spec)
 {
-	const char *state = spec->sandbox_level < 3 ? "not_requested" : state_of(r, "landlock");
+	const bool by_policy = spec->policy && spec->policy->has_paths;
+	const char *state =
+		spec->sandbox_level < 3 && !by_policy ? "not_requested" : state_of(r, "landlock");
 
 	return json_pack("{s:s, s:o}", "state", state, "abi",
 			 r->landlock_abi ? json_integer(r->landlock_abi) : json_null());

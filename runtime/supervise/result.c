@@ -149,6 +149,8 @@ void mr_result_collect(struct mr_run *run)
 	if (run->has_stats && run->stats.pids_max_events != MR_STAT_UNKNOWN)
 		run->facts.pids_max_events = run->stats.pids_max_events;
 	look_for_full_disk(run);
+	if (run->spec->sandbox_record_access)
+		mr_recorder_finish(&run->recorder);
 }
 
 void mr_run_collect(struct mr_run *run, void (*others)(void *owner), void *owner)
@@ -405,10 +407,10 @@ static json_t *time_json(uint64_t real_ns)
 json_t *mr_run_result(struct mr_run *run)
 {
 	char spec_hash[65];
-	json_t *list = json_array(), *result;
+	json_t *list = json_array(), *receipt, *result;
 
 	mr_assert(run->collected);
-	mr_spec_hash(run->spec, spec_hash);
+	mr_spec_hash(run->opts.spec, spec_hash);
 	for (size_t i = 0; i < run->spec->unenforced.n; i++)
 		json_array_append_new(list, json_string(run->spec->unenforced.v[i]));
 	result = json_pack("{s:s, s:s, s:s, s:s?, s:s, s:o, s:s, s:o, s:o}", "schema",
@@ -427,7 +429,12 @@ json_t *mr_run_result(struct mr_run *run)
 	json_object_set_new(result, "workspace", workspace_json(run));
 	json_object_set_new(result, "denials", mr_denials_to_json(&run->denials));
 	json_object_set_new(result, "telemetry", mr_telemetry_to_json(&run->telemetry));
-	json_object_set_new(result, "receipt", mr_receipt_to_json(&run->receipt, run->spec));
+	if (run->recorder.paths)
+		json_object_set_new(result, "access", mr_recorder_to_json(&run->recorder));
+	receipt = mr_receipt_to_json(&run->receipt, run->spec);
+	if (run->opts.spec->policy)
+		json_object_set_new(receipt, "policy", mr_narrowing_to_json(run));
+	json_object_set_new(result, "receipt", receipt);
 	json_object_set_new(result, "not_enforced", list);
 	json_object_set_new(result, "timings", timings_json(run));
 	return result;

@@ -199,7 +199,9 @@ static int start(struct mr_run *run, struct mr_error *err)
 
 	run->start_real_ns = real_ns();
 	run->begin_ns = mr_now_ns();
-	r = mr_launch_check(run->spec, err);
+	r = mr_narrowing_begin(run, err);
+	if (r == 0)
+		r = mr_launch_check(run->spec, err);
 	if (r == 0)
 		r = mr_result_check_keep(run, err);
 	if (r == 0)
@@ -478,7 +480,7 @@ static enum mr_run_state when_built(struct mr_run *run, struct message *m)
 	take(&run->pool_fd, &m->fds[1]);
 	take(&run->upper_fd, &m->fds[2]);
 	take(&run->lower_fd, &m->fds[3]);
-	if (run->spec->sandbox_level >= 3 && !run->built.built.landlock_abi)
+	if (mr_narrowing_needs_landlock(run->spec) && !run->built.built.landlock_abi)
 		mr_receipt_degrade(&run->receipt, "landlock", "this kernel has no Landlock");
 	if (mr_result_workspace_note(run))
 		mr_log_warn("workspace %s: %s", run->spec->sandbox_workspace,
@@ -501,8 +503,7 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 		.landlock_abi = run->built.built.landlock_abi,
 		.has_listener = m->fds[4] >= 0,
 	};
-	const struct mr_notify_payload payload = { m->pid, run->launched.ids.host_uid,
-						   run->launched.ids.host_gid };
+	const struct mr_notify_payload payload = mr_narrowing_payload(run, m->pid);
 	int r;
 
 	run->payload_pid = m->pid;
@@ -510,7 +511,9 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 		mr_receipt_degrade(&run->receipt, "seccomp-listener",
 				   "another seccomp listener is above us: denials are not "
 				   "recorded");
-	r = mr_receipt_complete(&run->receipt, &in, err);
+	r = mr_narrowing_verify(run, err);
+	if (r == 0)
+		r = mr_receipt_complete(&run->receipt, &in, err);
 	if (r == 0)
 		r = mr_result_hold_tmpfs(run, err);
 	if (r == 0)
@@ -791,6 +794,7 @@ struct mr_run *mr_run_free(struct mr_run *run)
 	mr_telemetry_deinit(&run->telemetry);
 	mr_changes_deinit(&run->changes);
 	mr_keep_deinit(&run->kept);
+	mr_narrowing_end(run);
 	free(run);
 	return NULL;
 }

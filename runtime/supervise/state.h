@@ -23,6 +23,7 @@
 #include "runtime/supervise/procs.h"
 #include "runtime/supervise/pump.h"
 #include "runtime/supervise/receipt.h"
+#include "runtime/supervise/recorder.h"
 #include "runtime/supervise/run.h"
 #include "runtime/supervise/telemetry.h"
 #include "runtime/supervise/verdict.h"
@@ -32,7 +33,9 @@ enum mr_run_state { MR_RUN_SETTING_UP, MR_RUN_RUNNING, MR_RUN_ENDING, MR_RUN_DON
 struct mr_run {
 	struct mr_run_host *host;
 	struct mr_run_opts opts;
-	const struct mr_spec *spec;
+	const struct mr_spec
+		*spec; /* what is enforced: opts.spec, or narrowed where it has a policy */
+	struct mr_spec narrowed;
 	char id[MR_RUN_ID_SIZE];
 	enum mr_run_state state;
 
@@ -53,6 +56,7 @@ struct mr_run {
 	struct mr_pump_in in;
 	struct mr_notify notify;
 	struct mr_denials denials;
+	struct mr_recorder recorder; /* with sandbox.record_access */
 	struct mr_telemetry telemetry;
 	struct mr_follow *follow; /* NULL: nobody follows it */
 	struct mr_procs procs; /* polled usage, without a control group */
@@ -105,3 +109,15 @@ int mr_streams_start_input(struct mr_run *run, int source, int feed, struct mr_e
 int mr_streams_start_terminal(struct mr_run *run, int *pty, struct mr_error *err);
 /* run.c: called by the output pumps */
 void mr_streams_progress(struct mr_pump_out *pump, size_t n);
+
+/* narrowing.c: what a policy does to a run; all no-ops without one. */
+int mr_narrowing_begin(struct mr_run *run, struct mr_error *err);
+/* The sandbox's side did with its paths what it was asked to. */
+int mr_narrowing_verify(const struct mr_run *run, struct mr_error *err);
+/* What its calls are judged by. */
+struct mr_notify_payload mr_narrowing_payload(struct mr_run *run, pid_t pid);
+void mr_narrowing_end(struct mr_run *run);
+/* The member "policy" of the receipt, NULL without one; new reference. */
+struct json_t *mr_narrowing_to_json(const struct mr_run *run);
+/* Does the run restrict paths by Landlock? */
+bool mr_narrowing_needs_landlock(const struct mr_spec *spec);

@@ -33,7 +33,7 @@ static const char *const type_names[MR_WIRE_TYPE_COUNT_] = {
 static const char *const syscall_names[MR_WIRE_SYSCALLS] = {
 #define SYSCALL(name, nr, ...) [nr] = #name,
 #define CHECK(...)
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 #undef CHECK
 #undef SYSCALL
 };

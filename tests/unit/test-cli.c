@@ -460,6 +460,7 @@ static const char *const bad_values[][3] = {
 #include "runtime/spec/best_effort.def"
 #undef ITEM
 	  "and preset variables of menace-spec(5)" },
+	{ "policy", "--policy plain true", "*: plain:1:4: invalid token near 'text'" },
 	{ "timeout", "-t xx true", "*: \"xx\" is not a time:" NO_NUMBER A_TIME },
 	{ "cpu-time", "--cpu-time xx true", "*: \"xx\" is not a time:" NO_NUMBER A_TIME },
 	{ "idle-timeout", "--idle-timeout 9ms true",

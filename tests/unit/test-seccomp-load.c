@@ -333,7 +333,7 @@ static void level_4_is_refused_without_a_listener(void **state)
 	assert_int_equal(report->load_result, -EBUSY);
 	assert_int_equal(report->listener, -2);
 	assert_int_equal(report->err.code, MR_E_KERNEL);
-	assert_string_equal(report->err.msg, "seccomp: this level needs a listener for execve: "
+	assert_string_equal(report->err.msg, "seccomp: this level or policy needs a listener: "
 					     "Device or resource busy");
 	munmap(report, sizeof(*report));
 }

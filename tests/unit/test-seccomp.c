@@ -48,14 +48,14 @@ static const struct row {
 } rows[] = {
 #define SYSCALL(name, nr, set, allowed_up_to, errno_value, reason) \
 	{ #name, (nr), (allowed_up_to), (errno_value), (reason), #set },
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 };
 
 /* Calls whose answer depends on their arguments, at some level. */
 static const char *const argument_calls[] = {
 #define CHECK(name, from, to, first, second, errno_value, reason) #name,
 #define WATCH(name, verdict, non_null, errno_value, reason) #name,
-#include "runtime/launch/syscalls.def"
+#include "runtime/spec/syscalls.def"
 };
 
 static struct mr_seccomp_policy policy_at(unsigned int i)
