@@ -10,7 +10,7 @@ endif()
 # menace reads what menace-run keeps.
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)
 add_library(menace_commands OBJECT tools/cmd.c tools/doctor_host.c tools/doctor_kernel.c
-  tools/events.c tools/live.c tools/progress.c tools/screen.c tools/term.c tools/optable.c
+  tools/events.c tools/learned.c tools/live.c tools/progress.c tools/screen.c tools/term.c tools/optable.c
   tools/symbols.c ${commands})
 target_link_libraries(menace_commands PUBLIC mr_store mr_supervise mr_bpf mr_launch mr_spec mr_cgroups
   mr_netns mr_base)

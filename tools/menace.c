@@ -141,6 +141,58 @@ static void set_not_given(const struct mr_cmd *cmd, void *values)
 	}
 }
 
+/* Is this word, with the next one, an option of the command's own?  Words it takes: 0 to 2. */
+static int count_own_words(const struct mr_cmd *cmd, const char *word)
+{
+	for (size_t i = 0; i < cmd->options.n; i++) {
+		const struct mr_cli_option *option = mr_optable_row(&cmd->options, i);
+		const size_t n = strlen(option->name);
+
+		if (mr_str_starts_with(word, "--") && strncmp(word + 2, option->name, n) == 0 &&
+		    (word[2 + n] == '\0' || word[2 + n] == '='))
+			return option->arg && word[2 + n] == '\0' ? 2 : 1;
+		if (word[0] == '-' && option->short_name && word[1] == option->short_name &&
+		    (option->arg || word[2] == '\0'))
+			return option->arg && word[2] == '\0' ? 2 : 1;
+	}
+	return 0;
+}
+
+/* Divide argv into what is the command's own, options only, and what it passes on.  Both lists end
+ * with NULL and are as long as argv; returns the length of the first. */
+static int divide_words(const struct mr_cmd *cmd, int argc, char **argv, char **own, char **others)
+{
+	int n_own = 1, n_others = 0, i = 1;
+
+	own[0] = argv[0];
+	while (i < argc && strcmp(argv[i], "--") != 0) {
+		int take = count_own_words(cmd, argv[i]);
+
+		if (take == 0)
+			others[n_others++] = argv[i++];
+		for (; take > 0 && i < argc; take--)
+			own[n_own++] = argv[i++];
+	}
+	while (i < argc)
+		others[n_others++] = argv[i++];
+	return n_own;
+}
+
+static int run_passing_on(const struct mr_cmd *cmd, int argc, char **argv, void *values,
+			  struct mr_error *err)
+{
+	mr_auto_free char **own = mr_str_alloc(((size_t)argc + 1) * sizeof(*own));
+	mr_auto_free char **others = mr_str_alloc(((size_t)argc + 1) * sizeof(*others));
+	int n = divide_words(cmd, argc, argv, own, others);
+	int r = parse_options(cmd, n, own, values, err);
+
+	if (r < 0)
+		return r;
+	if (((const struct mr_cmd_common *)values)->help)
+		return print_command_help(cmd);
+	return cmd->run(values, others, err);
+}
+
 static int run_command(const struct mr_cmd *cmd, int argc, char **argv)
 {
 	mr_auto_free void *values = mr_str_alloc(cmd->size);
@@ -149,6 +201,10 @@ static int run_command(const struct mr_cmd *cmd, int argc, char **argv)
 	int r;
 
 	set_not_given(cmd, values);
+	if (cmd->passes_on) {
+		r = run_passing_on(cmd, argc, argv, values, &err);
+		return r < 0 ? fail(&err) : r;
+	}
 	r = parse_options(cmd, argc, argv, values, &err);
 	if (r < 0)
 		return fail(&err);
