@@ -414,3 +414,24 @@ WHERE (:run_id IS NULL OR runs.run_id = :run_id)
 	AND (:since_us IS NULL OR started_us >= :since_us)
 	AND (:until_us IS NULL OR started_us < :until_us)
 ORDER BY chain.seq;
+
+--@ replay.access
+SELECT body -> '$.data.access' AS access FROM links
+WHERE run_id = :run_id AND kind = 'result' AND body -> '$.data.access' IS NOT NULL;
+
+--@ replay.syscalls
+SELECT name FROM syscalls WHERE run_id = :run_id AND errno <> 38 GROUP BY name ORDER BY name;
+
+--@ replay.execs
+SELECT object FROM events WHERE run_id = :run_id AND type = 'exec' AND object IS NOT NULL
+GROUP BY object ORDER BY min(n);
+
+--@ replay.connects
+SELECT object, detail ->> 'protocol' AS protocol, max(detail ->> 'kind') AS kind FROM events
+WHERE run_id = :run_id AND type IN ('connect', 'sendmsg') AND object IS NOT NULL
+GROUP BY object, detail ->> 'protocol' ORDER BY object;
+
+--@ replay.knows
+SELECT (SELECT state FROM probes WHERE run_id = :run_id AND name = 'exec') AS exec,
+	(SELECT state FROM probes WHERE run_id = :run_id AND name = 'connect') AS connect,
+	(SELECT proof ->> 'mode' FROM receipts WHERE run_id = :run_id AND layer = 'network') AS net;
