@@ -71,6 +71,21 @@ static void hash_filter(const struct mr_spec *spec, char ret_hex[65])
 	mr_seccomp_free(narrowed);
 }
 
+/* The knobs that the policy has changed, explained as all of them are. */
+static json_t *narrowed_knobs(const struct mr_spec *narrowed)
+{
+	mr_auto_json json_t *all = mr_spec_explain_json(narrowed);
+	json_t *some = json_object();
+
+	for (size_t i = 0; i < MR_FIELD_COUNT_; i++) {
+		const char *key = mr_spec_fields()[i].key;
+
+		if (narrowed->origin[i] == MR_ORIGIN_POLICY)
+			json_object_set(some, key, json_object_get(all, key));
+	}
+	return some;
+}
+
 /* What the policy leaves of the request, or why it would be refused. */
 static int look_at_policy(const struct mr_spec *spec, char ret_filter[65], json_t **ret,
 			  struct mr_error *err)
@@ -86,7 +101,7 @@ static int look_at_policy(const struct mr_spec *spec, char ret_filter[65], json_
 	*ret = NULL;
 	if (r == 0 && spec->policy)
 		*ret = json_pack("{s:s, s:s?, s:o}", "sha256", spec->policy->sha256, "unenforced",
-				 unenforced, "knobs", mr_spec_explain_json(&narrowed));
+				 unenforced, "knobs", narrowed_knobs(&narrowed));
 	mr_spec_deinit(&narrowed);
 	return r;
 }
