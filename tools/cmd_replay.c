@@ -505,7 +505,7 @@ static void print_verdict(const char *run_id, const char *class, const struct ve
 		mr_term_put(MR_TERM_PLAIN, json_string_value(text));
 		putchar('\n');
 	}
-	if (!v->state || strcmp(v->state, "judged") != 0 || json_array_size(v->denied) == 0) {
+	if (strcmp(v->state, "judged") != 0 || json_array_size(v->denied) == 0) {
 		printf("%s  ", run_id);
 		mr_term_cell(MR_TERM_DIM, strcmp(v->state, "judged") == 0 ? "none" : v->state, 9);
 		mr_term_cell(MR_TERM_PLAIN, class, 9);

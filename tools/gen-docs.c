@@ -379,6 +379,43 @@ static void put_exit_status(void)
 	}
 }
 
+struct call {
+	const char *name, *set;
+};
+
+static int by_set(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+	int r = strcmp(x->set, y->set);
+
+	return r ? r : strcmp(x->name, y->name);
+}
+
+/* The sets of system calls, and what is in them. */
+static void put_syscall_sets(void)
+{
+	struct call calls[] = {
+#define SYSCALL(name_, nr, set_, allowed_up_to, errno_value, reason) { #name_, #set_ },
+#include "runtime/spec/syscalls.def"
+	};
+
+	qsort(calls, N_ELEMENTS(calls), sizeof(calls[0]), by_set);
+	for (size_t i = 0; i < N_ELEMENTS(calls); i++) {
+		const bool is_first = i == 0 || strcmp(calls[i - 1].set, calls[i].set) != 0;
+
+		if (is_first) {
+			mr_auto_free char *name = mr_str_format("@%s", calls[i].set);
+
+			printf("%s", i > 0 ? "\n\n" : "");
+			put_strong(name);
+			printf("\n\t");
+		}
+		printf("%s", is_first ? "" : ", ");
+		put(calls[i].name);
+	}
+	printf("\n\n");
+}
+
 static void put_failure_modes(void)
 {
 	static const char *const modes[] = {
@@ -439,6 +476,7 @@ static const struct section {
 	{ "commands", "@COMMANDS@", put_commands },
 	{ "probes", "@PROBES@", put_probes },
 	{ "tables", "@TABLES@", put_tables },
+	{ "syscall-sets", "@SYSCALL_SETS@", put_syscall_sets },
 	{ "failure-modes", "@FAILURE_MODES@", put_failure_modes },
 	{ "version", "@VERSION@", put_version },
 };

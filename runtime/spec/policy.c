@@ -245,7 +245,7 @@ static int get_pair(const struct mr_json *json, const char *const keys[3],
 static int take_path(struct mr_policy *policy, const struct mr_json *json, struct mr_error *err)
 {
 	static const char *const keys[] = { "path", "access", NULL };
-	struct mr_json path_json, access_json;
+	struct mr_json path_json = { 0 }, access_json = { 0 };
 	mr_auto_free char *path = NULL;
 	unsigned int access = 0;
 	int r = get_pair(json, keys, &path_json, &access_json, err);
@@ -430,7 +430,7 @@ static int get_peak(const struct mr_json *json, enum mr_field_id id, struct mr_p
 {
 	static const char *const keys[] = { "peak", "margin_percent", NULL };
 	const uint64_t max = mr_spec_fields()[id].max;
-	struct mr_json peak, margin;
+	struct mr_json peak = { 0 }, margin = { 0 };
 	__uint128_t value;
 	int r = get_pair(json, keys, &peak, &margin, err);
 

@@ -83,8 +83,7 @@ static void nothing_more_than_both(void **state)
 {
 	static const char *const documents[] = {
 		"{\"schema\": \"menace.policy/1\", \"syscalls\": []}",
-		"{\"schema\": \"menace.policy/1\", \"syscalls\": [\"read\", \"mount\", "
-		"\"ptrace\"]}",
+		"{\"schema\": \"menace.policy/1\", \"syscalls\": [\"read\", \"mount\"]}",
 		"{\"schema\": \"menace.policy/1\", \"syscalls\": [\"@io\", \"@file\", \"@bpf\"]}",
 		"{\"schema\": \"menace.policy/1\", \"syscalls\": [\"file_setattr\"]}",
 	};

@@ -13,13 +13,13 @@ need_system_program python3 gcc
 # check WHAT OPTIONS... -- PROGRAM...
 check()
 {
-	local what=$1 expected i
+	local what=$1 expected
 	shift
 
 	learn "$@"
 	assert_status 0
 	expected=$stdout
-	for i in 1 2; do
+	for _ in 1 2; do
 		enforced "$@"
 		assert_status 0
 		assert_eq "$stdout" "$expected" "output of $what"
