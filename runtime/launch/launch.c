@@ -343,18 +343,14 @@ static int lift_fd(int *fd, const struct mr_child *c, struct mr_error *err)
 	return r;
 }
 
-/* What tells our own code from the payload's, and the program that lets it through. */
+/* The program of a policy that is only known now, and what it needs. */
 static int narrow(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
 {
-	struct stat st;
 	int r = mr_seccomp_needs_own_fd(&l->policy) ? lift_fd(&c->sync_fd, c, err) : 0;
 
 	if (r < 0)
 		return r;
-	if (fstat(c->sync_fd, &st) < 0)
-		return mr_err(err, MR_E_SYS, errno, "stat a socket: %m");
-	l->own_fd = l->policy.own_fd = c->sync_fd;
-	l->own_inode = st.st_ino;
+	l->policy.own_fd = c->sync_fd;
 	l->narrowed = mr_seccomp_narrow(&l->policy);
 	l->policy.program = l->narrowed;
 	return 0;

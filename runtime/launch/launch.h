@@ -61,8 +61,6 @@ struct mr_launched {
 	uint64_t namespaces; /* bit per enum mr_ns that was asked of the kernel */
 	uint64_t clone_ns; /* time clone3 took */
 	struct sock_fprog *narrowed; /* of policy.program, owned; or NULL */
-	int own_fd; /* number that the sandbox's own code has its end of sync_fd at, ... */
-	uint64_t own_inode; /* ... and which socket that is: until its exec the payload holds it */
 };
 
 /* Check what can be known before anything is started: paths exist, the program's file is

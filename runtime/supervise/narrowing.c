@@ -55,9 +55,7 @@ struct mr_notify_payload mr_narrowing_payload(struct mr_run *run, pid_t pid)
 	const struct mr_policy *policy = run->spec->policy;
 	struct mr_notify_payload payload = { .pid = pid,
 					     .uid = run->launched.ids.host_uid,
-					     .gid = run->launched.ids.host_gid,
-					     .own_fd = run->launched.own_fd,
-					     .own_inode = run->launched.own_inode };
+					     .gid = run->launched.ids.host_gid };
 
 	if (policy && policy->has_paths && run->built.built.landlock_abi)
 		payload.paths_of = run->spec;

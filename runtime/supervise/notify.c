@@ -37,6 +37,7 @@
 #include "runtime/supervise/notify_paths.h"
 #include "runtime/supervise/recorder.h"
 
+#define TASK_FORKED_ONLY 0x40U /* PF_FORKNOEXEC in the flags of /proc/PID/stat */
 #define BATCH_MAX 64 /* notifications in one turn of the loop: a flood must not starve a deadline */
 
 bool mr_notify_is_valid(const struct mr_notify *notify)
@@ -111,35 +112,23 @@ void mr_notify_let_pass(struct mr_notify *notify)
 	notify->resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 }
 
-/* The socket that our own code holds until its exec, and nobody else can. */
-static bool holds_own_socket(const struct mr_notify *notify)
-{
-	char path[48], expected[40], link[40];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", notify->req->pid, notify->own_fd);
-	snprintf(expected, sizeof(expected), "socket:[%ju]", (uintmax_t)notify->own_inode);
-	n = readlink(path, link, sizeof(link) - 1);
-	if (n < 0)
-		return false;
-	link[n] = '\0';
-	return strcmp(link, expected) == 0 && mr_notify_is_valid(notify);
-}
-
-/* Is this task still our own code, before the exec that starts the program? */
+/* Is this task still our own code, before the exec that starts the program?  The kernel marks who
+ * was forked and has not executed anything since; everybody may see that mark, and nobody gets it
+ * back. */
 static bool is_our_code(const struct mr_notify *notify)
 {
-	struct stat own, theirs;
-	char path[40];
+	char path[40], text[1024];
+	const char *end;
+	unsigned int flags = 0;
 
 	if ((pid_t)notify->req->pid != notify->payload_pid)
 		return false;
-	if (notify->own_inode)
-		return holds_own_socket(notify);
-	snprintf(path, sizeof(path), "/proc/%u/exe", notify->req->pid);
-	return stat("/proc/self/exe", &own) == 0 && stat(path, &theirs) == 0 &&
-	       own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino &&
-	       mr_notify_is_valid(notify);
+	snprintf(path, sizeof(path), "/proc/%u/stat", notify->req->pid);
+	if (mr_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return false;
+	end = strrchr(text, ')'); /* of the name, which may hold anything */
+	return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       (flags & TASK_FORKED_ONLY) && mr_notify_is_valid(notify);
 }
 
 /* Once a call was not ours none is: there is one exec that starts the program. */
@@ -162,6 +151,8 @@ static void deny(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
 
 	if (by_policy && is_own_call(notify)) {
 		mr_notify_let_pass(notify);
+		if (notify->policy.watch_paths)
+			mr_notify_judge_path(notify, rule, true);
 		return;
 	}
 	if (by_policy) {
@@ -354,8 +345,6 @@ int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener
 				      .uid = payload->uid,
 				      .gid = payload->gid,
 				      .payload_pid = payload->pid,
-				      .own_fd = payload->own_fd,
-				      .own_inode = payload->own_inode,
 				      .recorder = payload->recorder,
 				      .denials = denials };
 

@@ -34,8 +34,6 @@ struct mr_notify {
 	struct mr_denials *denials;
 	pid_t payload_pid;
 	bool started; /* the exec that starts the program is over */
-	int own_fd; /* see struct mr_launched */
-	uint64_t own_inode; /* 0: not known */
 	bool judges_paths; /* a policy is enforced that has paths: these, as they are inside */
 	struct mr_policy_path *rules;
 	size_t n_rules, rules_cap;
@@ -51,8 +49,6 @@ struct mr_notify_payload {
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
-	int own_fd; /* see struct mr_launched */
-	uint64_t own_inode;
 	const struct mr_spec
 		*paths_of; /* Landlock enforces its policy's paths; NULL: there are none */
 	struct mr_recorder *recorder; /* or NULL */
