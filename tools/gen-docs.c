@@ -680,6 +680,7 @@ static const char fixed_members[] =
 	" \"env\": {\"type\": \"object\", \"additionalProperties\": " TEXT "},"
 	" \"env_pass\": {\"type\": \"array\", \"items\": " TEXT "},"
 	" \"best_effort\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"
+	" \"policy\": {\"type\": \"object\"},"
 	" \"unenforced\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"
 	" \"mounts\": {\"type\": \"array\", \"items\": {\"type\": \"object\","
 	"  \"additionalProperties\": false, \"required\": [\"type\"],"
