@@ -9,7 +9,7 @@ MENACE=${MENACE:-$repo/build/bin/menace}
 # learn [OPTIONS] -- PROGRAM...: writes $tmp/policy.json; with room for a busy machine.
 learn()
 {
-	run_plain "$MENACE" learn --margin 2000 -o "$tmp/policy.json" "$@"
+	run_plain "$MENACE" learn --margin 2000 -o "$tmp/policy.json" -t "$(scaled 30)" "$@"
 }
 
 # enforced [OPTIONS] -- PROGRAM...: the same under that policy.

@@ -52,13 +52,13 @@ assert_eq "$(json '.receipt.policy.hosts.net | "\(.asked) \(.applied)"')" "loopb
 assert_eq "$(json .receipt.network.mode)" none
 
 # Limits: the smaller of both.
-policy '"limits": {"memory_max_bytes": "32Mi", "pids_max": 1000, "wall_ms": {"peak": 1000, "margin_percent": 100}}'
+policy '"limits": {"memory_max_bytes": "32Mi", "pids_max": 1000, "wall_ms": {"peak": 3000, "margin_percent": 100}}'
 enforced -m 64m --pids 50 -- /bin/true
 assert_status 0
 assert_eq "$(jq -c '.receipt.policy.limits | map_values([.asked, .policy, .applied])' "$result")" \
-	'{"memory_max_bytes":[67108864,33554432,33554432],"wall_ms":[30000,2000,2000],"pids_max":[50,1000,50]}'
+	'{"memory_max_bytes":[67108864,33554432,33554432],"wall_ms":[30000,6000,6000],"pids_max":[50,1000,50]}'
 assert_eq "$(json .receipt.cgroup.limits.memory_max_bytes.value)" 33554432
-assert_eq "$(json .limits.wall_ms)" 2000
+assert_eq "$(json .limits.wall_ms)" 6000
 enforced -- sh -c 'while :; do :; done'
 assert_status 124
 assert_reason wall_timeout

@@ -20,7 +20,7 @@ check()
 	assert_status 0
 	expected=$stdout
 	for _ in 1 2; do
-		enforced "$@"
+		enforced -t "$(scaled 30)" "$@"
 		assert_status 0
 		assert_eq "$stdout" "$expected" "output of $what"
 		assert_eq "$(json .denials.total)" 0 "denials of $what"
