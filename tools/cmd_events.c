@@ -117,10 +117,11 @@ static void print_until(struct following *f, int64_t until_ns)
 		mr_events_print(&f->events->out, f->held[n]);
 		json_decref(f->held[n++]);
 	}
+	if (n == 0)
+		return;
 	memmove(f->held, f->held + n, (f->n - n) * sizeof(json_t *));
 	f->n -= n;
-	if (n)
-		fflush(stdout);
+	fflush(stdout);
 }
 
 /* Takes the reference. */

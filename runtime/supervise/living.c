@@ -121,7 +121,8 @@ int mr_living_list(struct mr_living **ret, size_t *ret_n, struct mr_error *err)
 		look_below(&list, "/run/user", "", "menace/leases");
 		look_below(&list, "/tmp", "menace-", "leases");
 	}
-	qsort(list.runs, list.n, sizeof(*list.runs), by_id);
+	if (list.n)
+		qsort(list.runs, list.n, sizeof(*list.runs), by_id);
 	*ret = list.runs;
 	*ret_n = list.n;
 	return 0;
