@@ -46,7 +46,7 @@ assert_eq "$(grep -c ' exec ' "$tmp/text")" 2 "programs"
 assert_eq "$(grep -c -v ' exec \|SECONDS' "$tmp/text")" 0 "other lines"
 
 # Ended by its time limit is an end like others.
-start_waiting three -t 1 -- sh -c 'echo waiting; read -r x; exec sleep 1000'
+start_waiting three -t "$(scaled 3)" -- sh -c 'echo waiting; read -r x; exec sleep 1000'
 follow "$id" "$tmp/followed"
 end_of "$follower"
 assert_status 0

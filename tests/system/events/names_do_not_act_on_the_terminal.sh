@@ -36,4 +36,4 @@ for file in "$tmp/stdout" "$tmp/text" "$tmp/followed" "$tmp/top" "$tmp/top.json"
 done
 assert_contains "$(cat "$tmp/text")" '/work/\x1b[31m\x1b]0;owned\x07\x0ax'
 assert_contains "$(cat "$tmp/top")" 'a\x1b[2Jb'
-assert_eq "$(jq -r '.runs[0].name' "$tmp/top.json")" "$name" "name in JSON"
+assert_eq "$(jq -r --arg id "$id" '.runs[] | select(.run_id == $id) | .name' "$tmp/top.json")" "$name" "name in JSON"

@@ -26,7 +26,7 @@ end_of "$supervisor"
 
 mkfifo "$tmp/his.in"
 echo '{"schema": "menace.spec/1", "name": "his"}' >"$tmp/his.spec"
-"${as_user[@]}" env MENACE_STORE="$tmp/his/m.db" "$MENACE_RUN" -q --best-effort cgroup --spec "$tmp/his.spec" -- \
+"${as_user[@]}" env MENACE_STORE="$tmp/his/m.db" "$MENACE_RUN" -q -t "$(scaled 120)" --best-effort cgroup --spec "$tmp/his.spec" -- \
 	sh -c 'read -r x; mount -t tmpfs x /mnt 2>/dev/null; exit 0' <"$tmp/his.in" >"$tmp/his.out" 2>&1 &
 supervisor=$!
 exec {fd}>"$tmp/his.in"
