@@ -41,8 +41,8 @@ static const struct mr_cmd_row rows[] = {
 	MR_CMD_ROW("follow", 'f', NULL, FLAG, events, follow,
 		   "of a run that goes on: what there is, then more as it happens, until it ends"),
 	MR_CMD_ROW("type", 't', "TYPE[,TYPE...]", TEXT, events, type,
-		   "only these: fork, exec, exit, oom, crash, socket, connect, bind, sendmsg, "
-		   "denial"),
+		   "only these: fork, exec, exit, oom, crash, socket, connect, bind, sendmsg, dns, "
+		   "tcp, attempt, open, denial"),
 	MR_CMD_COMMON_ROWS(events),
 };
 

@@ -137,14 +137,66 @@ static void tell_denial(const json_t *row, const json_t *detail)
 		printf(" x%lld", (long long)integer(detail, "count"));
 }
 
+static void tell_dns(const json_t *row, const json_t *detail)
+{
+	mr_term_put(MR_TERM_PLAIN, text(row, "object"));
+	printf(" type ");
+	mr_term_put(MR_TERM_PLAIN, text(detail, "type"));
+	printf(", asked of ");
+	mr_term_put(MR_TERM_PLAIN, text(detail, "server"));
+	printf(" by ");
+	mr_term_put(MR_TERM_PLAIN, text(detail, "transport"));
+}
+
+static void tell_tcp(const json_t *row, const json_t *detail)
+{
+	if (text(detail, "what")) {
+		mr_term_put(MR_TERM_PLAIN, text(detail, "what"));
+		putchar(' ');
+	} else if (text(detail, "direction")) {
+		mr_term_put(MR_TERM_PLAIN, text(detail, "direction"));
+		putchar(' ');
+	}
+	mr_term_put(MR_TERM_PLAIN, text(row, "object"));
+	if (json_is_integer(json_object_get(detail, "tx_bytes")))
+		printf(", %lld bytes sent, %lld received", (long long)integer(detail, "tx_bytes"),
+		       (long long)integer(detail, "rx_bytes"));
+	if (integer(detail, "errno"))
+		printf(", %s", strerrorname_np((int)integer(detail, "errno"))
+				       ? strerrorname_np((int)integer(detail, "errno"))
+				       : "an error");
+}
+
+static void tell_attempt(const json_t *row, const json_t *detail)
+{
+	size_t i;
+	const json_t *arg;
+
+	mr_term_put(MR_TERM_YELLOW, text(row, "object"));
+	json_array_foreach (json_object_get(detail, "args"), i, arg) {
+		putchar(' ');
+		mr_term_put(MR_TERM_PLAIN, json_string_value(arg));
+	}
+}
+
+static void tell_open(const json_t *row, const json_t *detail)
+{
+	bool secret = json_is_true(json_object_get(detail, "secret"));
+
+	mr_term_put(secret ? MR_TERM_YELLOW : MR_TERM_PLAIN, text(row, "object"));
+	printf("%s%s", json_is_true(json_object_get(detail, "to_write")) ? " to write" : "",
+	       secret ? " (a secret)" : "");
+}
+
 static const struct kind {
 	const char *name;
 	void (*tell)(const json_t *row, const json_t *detail);
 } kinds[] = {
-	{ "fork", tell_fork },	   { "exec", tell_exec },   { "exit", tell_exit },
-	{ "oom", tell_oom },	   { "crash", tell_crash }, { "socket", tell_net },
-	{ "connect", tell_net },   { "bind", tell_net },    { "sendmsg", tell_net },
-	{ "denial", tell_denial },
+	{ "fork", tell_fork },	 { "exec", tell_exec },	    { "exit", tell_exit },
+	{ "oom", tell_oom },	 { "crash", tell_crash },   { "socket", tell_net },
+	{ "connect", tell_net }, { "bind", tell_net },	    { "sendmsg", tell_net },
+	{ "dns", tell_dns },	 { "tcp", tell_tcp },	    { "attempt", tell_attempt },
+	{ "open", tell_open },	 { "denial", tell_denial },
 };
 
 static size_t find_kind(const char *name, size_t len)
@@ -182,7 +234,7 @@ int mr_events_parse_types(const char *list, uint32_t *ret, struct mr_error *err)
 				      nearest.best);
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "--type: unknown type %s; known are fork, exec, exit, oom, crash, "
-			      "socket, connect, bind, sendmsg and denial",
+			      "socket, connect, bind, sendmsg, dns, tcp, attempt, open and denial",
 			      quoted);
 	}
 	if (!types)

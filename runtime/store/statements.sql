@@ -330,6 +330,14 @@ SELECT boot_ns, type, tgid, start_boot_ns, comm, object, detail FROM (
 		json_object('rss_peak_bytes', value ->> 'rss_peak_bytes')
 	FROM links, json_each(links.body, '$.data.processes')
 	WHERE run_id = :run_id AND kind = 'telemetry' AND value ->> 'oom_victim'
+	UNION ALL SELECT boot_ns, 1, 'dns', tgid, start_boot_ns, NULL, name, json_object('type', type,
+		'transport', transport, 'server', server, 'questions', questions, 'malformed', malformed)
+	FROM dns WHERE run_id = :run_id
+	UNION ALL SELECT boot_ns, 1, protocol, tgid, start_boot_ns, NULL, remote || ':' || remote_port,
+		json_object('direction', direction, 'local', local, 'local_port', local_port,
+			'remote', remote, 'remote_port', remote_port, 'verdict', verdict,
+			'errno', errno, 'tx_bytes', tx_bytes, 'rx_bytes', rx_bytes)
+	FROM connections WHERE run_id = :run_id
 	UNION ALL SELECT first_ns, 1, 'denial', pid, NULL, comm, object,
 		json_object('layer', layer, 'what', what, 'errno', errno, 'errno_name', errno_name,
 			'rule', rule, 'reason', reason, 'allow', allow, 'count', count)
@@ -339,7 +347,9 @@ ORDER BY boot_ns, rank, tgid;
 --@ run.unseen
 SELECT (SELECT total(count) FROM losses WHERE run_id = :run_id)
 	+ (SELECT total((body ->> '$.data.books.events_not_listed')
-		+ (body ->> '$.data.books.processes_not_listed'))
+		+ (body ->> '$.data.books.processes_not_listed')
+		+ coalesce(body ->> '$.data.books.names_not_listed', 0)
+		+ coalesce(body ->> '$.data.books.connections_not_listed', 0))
 		FROM links WHERE run_id = :run_id AND kind = 'telemetry')
 	+ coalesce(denials_dropped, 0) AS count,
 	(SELECT max(body ->> '$.data.reason') FROM links

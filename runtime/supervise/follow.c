@@ -30,11 +30,12 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
+#include "runtime/supervise/net_trail.h"
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/trail.h"
 
 #define TICK_NS 50000000ULL
-#define ROWS_MAX 4096 /* more than a trail holds */
+#define ROWS_MAX 4608 /* more than a trail holds */
 #define BYTES_MAX (2 * 1024 * 1024)
 #define SEND_BUFFER (64 * 1024) /* the kernel doubles it */
 #define END_BUFFER (128 * 1024) /* more for the end, as others than root may have it, */
@@ -43,7 +44,9 @@
 #define LAST_BUFFER_ROOT (20 * 1024 * 1024)
 #define PREFIX ".follow-"
 
-_Static_assert(ROWS_MAX > MR_TRAIL_EVENTS_MAX + 2 * MR_TRAIL_PROCESSES_MAX, "the past fits");
+_Static_assert(ROWS_MAX > MR_TRAIL_EVENTS_MAX + 2 * MR_TRAIL_PROCESSES_MAX +
+				  MR_NET_TRAIL_NAMES_MAX + MR_NET_TRAIL_CONNECTIONS_MAX,
+	       "the past fits");
 
 struct follower {
 	struct mr_run *run;
@@ -171,7 +174,13 @@ static int on_event(struct mr_sink *sink, const struct mr_event *e)
 {
 	struct mr_follow *follow = (struct mr_follow *)(void *)sink; /* its first member */
 
-	mr_trail_show(follow->run->telemetry.trail, e, push_all, follow);
+	const struct mr_telemetry *t = &follow->run->telemetry;
+
+	if (e->type == MR_EVENT_dns || e->type == MR_EVENT_tcp)
+		push_all(follow,
+			 mr_net_trail_show(e, e->pid ? mr_trail_start_of(t->trail, e->pid) : 0));
+	else
+		mr_trail_show(t->trail, e, push_all, follow);
 	return 0;
 }
 
@@ -262,6 +271,18 @@ static void push_own(void *owner, json_t *row)
 	json_decref(row);
 }
 
+/* His side sorts by time. */
+static void push_net_past(struct follower *f, const struct mr_net_trail *net)
+{
+	mr_auto_json json_t *rows = mr_net_trail_rows(net);
+	size_t i;
+	json_t *row;
+
+	json_array_foreach (rows, i, row)
+		push_own(f, json_incref(row));
+	f->lost += mr_net_trail_names_left_out(net) + mr_net_trail_connections_left_out(net);
+}
+
 /* What happened before he came. */
 static void push_past(struct follower *f, const struct mr_follow *follow)
 {
@@ -271,6 +292,7 @@ static void push_past(struct follower *f, const struct mr_follow *follow)
 			      "begin_ns", (json_int_t)run->begin_ns, "unknown",
 			      run->telemetry.probe.probes ? NULL : run->telemetry.why.msg));
 	mr_trail_replay(run->telemetry.trail, push_own, f);
+	push_net_past(f, run->telemetry.net);
 	f->lost += mr_trail_events_left_out(run->telemetry.trail) +
 		   mr_trail_processes_left_out(run->telemetry.trail);
 	for (size_t i = 0; i < follow->denials_told; i++)

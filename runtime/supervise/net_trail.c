@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/dns.h"
+#include "runtime/supervise/text.h"
 
 struct name {
 	uint64_t time_ns, start_ns;
@@ -218,5 +220,105 @@ json_t *mr_net_trail_connections(const struct mr_net_trail *trail)
 
 	for (size_t i = 0; i < trail->n_connections; i++)
 		json_array_append_new(list, connection_json(&trail->connections[i]));
+	return list;
+}
+
+/* --- rows for followers -------------------------------------------------------------------- */
+
+static json_t *move(json_t *from, const char *key)
+{
+	json_t *value = json_incref(json_object_get(from, key));
+
+	json_object_del(from, key);
+	return value ? value : json_null();
+}
+
+/* Takes detail, a row of a list above.  comm NULL: not known any more. */
+static json_t *as_event(const char *type, json_t *detail, json_t *object, const char *comm)
+{
+	mr_auto_json json_t *text = json_object();
+
+	if (comm)
+		mr_text_set(text, "comm", comm, strlen(comm));
+	return json_pack("{s:o, s:s, s:o, s:o, s:O?, s:o, s:o}", "boot_ns", move(detail, "boot_ns"),
+			 "type", type, "tgid", move(detail, "tgid"), "start_boot_ns",
+			 move(detail, "start_boot_ns"), "comm", json_object_get(text, "comm"),
+			 "object", object, "detail", detail);
+}
+
+/* "127.0.0.1:80", as the store joins the two columns. */
+static json_t *remote_json(const json_t *row)
+{
+	const char *remote = json_string_value(json_object_get(row, "remote"));
+	char text[INET6_ADDRSTRLEN + 16];
+
+	if (!remote)
+		return json_null();
+	snprintf(text, sizeof(text), "%s:%d", remote,
+		 (int)json_integer_value(json_object_get(row, "remote_port")));
+	return json_string(text);
+}
+
+static json_t *dns_event(const struct mr_event *e, uint64_t start_ns)
+{
+	struct mr_dns_question question;
+	struct name name = { .time_ns = e->time_ns,
+			     .start_ns = start_ns,
+			     .pid = e->pid,
+			     .family = e->dns.family,
+			     .questions = e->dns.questions,
+			     .by_tcp = e->dns.by_tcp };
+	json_t *detail;
+
+	mr_dns_read_question(e->dns.question, e->dns.kept, &question);
+	name.text = question.name;
+	name.type = question.type;
+	name.malformed = question.malformed;
+	memcpy(name.address, e->dns.address, sizeof(name.address));
+	detail = name_json(&name);
+	return as_event("dns", detail, move(detail, "name"), e->comm[0] ? e->comm : NULL);
+}
+
+json_t *mr_net_trail_show(const struct mr_event *e, uint64_t start_ns)
+{
+	static const char *const whats[] = { [MR_EVENT_TCP_ASKED] = "asked",
+					     [MR_EVENT_TCP_ACCEPTED] = "accepted",
+					     [MR_EVENT_TCP_CLOSING] = "closing",
+					     [MR_EVENT_TCP_CLOSED] = "closed",
+					     [MR_EVENT_TCP_FAILED] = "failed" };
+	const struct connection c = { .time_ns = e->time_ns,
+				      .start_ns = start_ns,
+				      .pid = e->pid,
+				      .began = e->tcp.what == MR_EVENT_TCP_ASKED ||
+					       e->tcp.what == MR_EVENT_TCP_ACCEPTED,
+				      .accepted = e->tcp.what == MR_EVENT_TCP_ACCEPTED,
+				      .has_amounts = e->tcp.what == MR_EVENT_TCP_CLOSING ||
+						     e->tcp.what == MR_EVENT_TCP_CLOSED,
+				      .closed = e->tcp.what == MR_EVENT_TCP_CLOSED,
+				      .failed = e->tcp.what == MR_EVENT_TCP_FAILED,
+				      .last = *e };
+	json_t *detail;
+
+	if (e->type == MR_EVENT_dns)
+		return dns_event(e, start_ns);
+	detail = connection_json(&c);
+	json_object_set_new(detail, "what", json_string(whats[e->tcp.what]));
+	return as_event("tcp", detail, remote_json(detail), e->comm[0] ? e->comm : NULL);
+}
+
+json_t *mr_net_trail_rows(const struct mr_net_trail *trail)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < trail->n_names; i++) {
+		json_t *detail = name_json(&trail->names[i]);
+
+		json_array_append_new(list, as_event("dns", detail, move(detail, "name"), NULL));
+	}
+	for (size_t i = 0; i < trail->n_connections; i++) {
+		json_t *detail = connection_json(&trail->connections[i]);
+
+		json_array_append_new(list, as_event("tcp", detail, remote_json(detail), NULL));
+	}
 	return list;
 }

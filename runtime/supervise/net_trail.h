@@ -25,5 +25,9 @@ void mr_net_trail_add(struct mr_net_trail *trail, const struct mr_event *event, 
  * references. */
 struct json_t *mr_net_trail_names(const struct mr_net_trail *trail);
 struct json_t *mr_net_trail_connections(const struct mr_net_trail *trail);
+/* An event of type dns or tcp as a row for followers (follow.h); new reference. */
+struct json_t *mr_net_trail_show(const struct mr_event *event, uint64_t start_ns);
+/* All that is kept as such rows, a connection being one; array, new reference. */
+struct json_t *mr_net_trail_rows(const struct mr_net_trail *trail);
 uint64_t mr_net_trail_names_left_out(const struct mr_net_trail *trail);
 uint64_t mr_net_trail_connections_left_out(const struct mr_net_trail *trail);

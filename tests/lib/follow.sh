@@ -22,6 +22,7 @@ start_waiting()
 	exec {fd}>"$tmp/$name.in"
 	inputs[$name]=$fd
 	wait_until 30 run_waits "$name" || fail "run $name does not begin"
+	# shellcheck disable=SC2034 # for the tests
 	id=$("$MENACE" top --json | jq -r --arg name "$name" '.runs[] | select(.name == $name) | .run_id')
 }
 declare -A inputs
