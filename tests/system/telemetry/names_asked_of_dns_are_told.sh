@@ -73,7 +73,7 @@ PY
 ask() { run -q --net loopback --level 1 --unsafe --uid 0 --gid 0 -t "$(scaled 30)" --ro "$tmp/ask.py:/ask.py" "${options[@]}" -- python3 /ask.py "$1"; }
 names() { json '[.telemetry.dns[] | [.name, .type, .transport]] | tostring'; }
 counts() { json '.telemetry.counters | [.dns_queries, .dns_unread] | tostring'; }
-options=()
+options=(--telemetry "default,+dns")
 
 ask 'ask_connected(message(label(b"www", b"example", b"test")))
 ask(message(label(b"www", b"example", b"test"), 28))
@@ -135,15 +135,15 @@ ask 'for i in range(600): ask(message(label(b"n%d" % i)))'
 assert_eq "$(counts)" "[600,0]" queries
 assert_eq "$(json '[(.telemetry.dns | length), .telemetry.books.names_not_listed
 	+ ([.telemetry.losses[] | select(.type == "dns") | .count] | add)] | tostring')" "[512,88]" "names kept, and not"
-options=(--telemetry "default,-dns")
+options=(--telemetry "full,-dns")
 ask 'ask(message(label(b"x")))'
 assert_eq "$(json '[.telemetry.dns, .telemetry.counters.dns_queries] | tostring')" "[null,null]" "without the probe"
-run -q -- true
+run -q --telemetry full -- true
 assert_eq "$(json '[.telemetry.dns, .telemetry.counters.dns_queries] | tostring')" "[null,null]" "without network"
 
 # In the store.
 need_file "$MENACE"
-"$MENACE_RUN" -q --net loopback --store "$tmp/store.db" --ro "$tmp/ask.py:/ask.py" -- python3 -c '
+"$MENACE_RUN" -q --net loopback --telemetry default,+dns --store "$tmp/store.db" --ro "$tmp/ask.py:/ask.py" -- python3 -c '
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(3):
