@@ -405,6 +405,52 @@ static void name_frames(json_t *crashes, int64_t started_us)
 	}
 }
 
+static void print_opens(const struct show *show, const json_t *opens)
+{
+	size_t i;
+	const json_t *row;
+
+	if (json_array_size(opens) == 0)
+		return;
+	print_title("Opened");
+	json_array_foreach ((json_t *)(uintptr_t)opens, i, row) {
+		bool secret = integer(row, "secret") != 0;
+
+		if (i == ROWS_SHOWN && !show->all) {
+			printf("  ... %zu more, see --all\n", json_array_size(opens) - i);
+			return;
+		}
+		printf("  %5lldx %-6s ", (long long)integer(row, "count"),
+		       secret			  ? "secret"
+		       : integer(row, "to_write") ? "write"
+						  : "");
+		mr_term_put(secret ? MR_TERM_RED : MR_TERM_PLAIN,
+			    text(row, "path") ? text(row, "path") : "(its path is too long)");
+		putchar('\n');
+	}
+}
+
+/* What the kernel's side counted; those that are 0 are left out. */
+static void print_counters(const struct show *show, const json_t *counters)
+{
+	size_t i;
+	const json_t *row;
+
+	if (!show->all || json_array_size(counters) == 0)
+		return;
+	print_title("Counted");
+	json_array_foreach ((json_t *)(uintptr_t)counters, i, row) {
+		char buf[64];
+		const char *value = human(text(row, "name"), json_object_get(row, "value"), buf);
+
+		printf("  ");
+		mr_term_cell(MR_TERM_PLAIN, text(row, "name"), 24);
+		putchar(' ');
+		mr_term_put(MR_TERM_PLAIN, value);
+		putchar('\n');
+	}
+}
+
 static void print_names(const struct show *show, const json_t *names)
 {
 	size_t i;
@@ -489,8 +535,8 @@ static void print_losses(const json_t *losses)
 /* The lists of a document, each by the statement run.NAME. */
 static const char *const lists[] = { "limits",	    "limits_hit", "steps",   "receipts",
 				     "degraded",    "denials",	  "changes", "processes",
-				     "connections", "dns",	  "crashes", "probes",
-				     "losses" };
+				     "connections", "dns",	  "opens",   "counters",
+				     "crashes",	    "probes",	  "losses" };
 
 static int gather(struct mr_store *store, const char *run_id, json_t *document,
 		  struct mr_error *err)
@@ -526,6 +572,8 @@ static void print_document(const struct show *show, const json_t *document)
 	print_crashes(json_object_get(document, "crashes"));
 	print_connections(show, json_object_get(document, "connections"));
 	print_names(show, json_object_get(document, "dns"));
+	print_opens(show, json_object_get(document, "opens"));
+	print_counters(show, json_object_get(document, "counters"));
 	print_losses(json_object_get(document, "losses"));
 	print_timeline(json_object_get(document, "steps"));
 }

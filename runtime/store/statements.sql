@@ -361,6 +361,14 @@ FROM runs WHERE run_id = :run_id;
 SELECT name, type, transport, server, malformed, count(*) AS count FROM dns WHERE run_id = :run_id
 GROUP BY name, type, transport, server, malformed ORDER BY min(n);
 
+--@ run.counters
+SELECT name, value FROM counters WHERE run_id = :run_id AND value > 0 ORDER BY name;
+
+--@ run.opens
+SELECT object AS path, detail ->> '$.secret' AS secret, detail ->> '$.to_write' AS to_write,
+	count(*) AS count
+FROM events WHERE run_id = :run_id AND type = 'open' GROUP BY path, secret, to_write ORDER BY min(n);
+
 --@ run.losses
 SELECT type, reason, count FROM losses WHERE run_id = :run_id ORDER BY type, reason;
 

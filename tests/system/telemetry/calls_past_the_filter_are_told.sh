@@ -59,3 +59,11 @@ fi
 run -q -- true
 assert_eq "$(counts)" "[null,null,null,null]" "calls at default"
 assert_eq "$(json '.telemetry.above_level | [.attempts, .forbidden, .files] | tostring')" '["full","syscalls","full"]'
+
+need_file "$MENACE"
+"$MENACE_RUN" -q --telemetry default,+attempts --store "$tmp/store.db" --lang python -c 'import os
+os.memfd_create("name")' || fail "the run"
+id=$("$MENACE" runs --json --store "$tmp/store.db" | jq -r .run_id)
+run_plain "$MENACE" show --all --store "$tmp/store.db" "$id"
+assert_contains "$stdout" "  memfd_calls              1" "counters shown"
+assert_not_contains "$stdout" wx_calls "counters that are 0"

@@ -14,7 +14,7 @@ echo secret >"$tmp/home/alice/diary"
 echo key >"$tmp/keys/.ssh/id_rsa"
 chmod -R a+rX "$tmp/home" "$tmp/keys"
 odd=$'odd\x1b[31m'
-run -q -t "$(scaled 30)" --telemetry full --ro "$tmp/home:/home" --ro "$tmp/keys:/keys" -- python3 -c '
+run -q -t "$(scaled 30)" --telemetry full --store "$tmp/store.db" --ro "$tmp/home:/home" --ro "$tmp/keys:/keys" -- python3 -c '
 import os, sys
 open("/work/a", "w").close()
 open("/work/a", "a").close()
@@ -44,6 +44,13 @@ assert_eq "$(opened to_write)" '["/work/a","/work/a","/work/odd\u001b[31m",null]
 assert_eq "$(opened secret)" '["/home/alice/diary","/keys/.ssh/id_rsa","/proc/'"$(json '[.telemetry.processes[] | select(.comm == "python3") | .inner_pid][0]')"'/mem"]' secrets
 assert_ge "$(json .telemetry.counters.files_opened)" 8 "files opened"
 assert_books
+
+need_file "$MENACE"
+id=$("$MENACE" runs --json --store "$tmp/store.db" | jq -r .run_id)
+run_plain "$MENACE" show --store "$tmp/store.db" "$id"
+assert_contains "$stdout" "      2x write  /work/a" "files shown"
+assert_contains "$stdout" "      1x secret /home/alice/diary" "secrets shown"
+assert_contains "$stdout" '/work/odd\x1b[31m' "a name that would act on the terminal"
 
 # Many: the first are told, all are counted.
 run -q -t "$(scaled 60)" --telemetry default,+files -- python3 -c '
