@@ -124,9 +124,12 @@ static __always_inline u64 descend(u64 entry, u64 address)
 	return read_slot(node, is_arange, i);
 }
 
-/* What is mapped at an address.  The helper for this can be asked once only where, as here, interrupts
+/* This and the two below are neither inlined nor static, so that the verifier looks at each once
+ * and not for each frame.
+ *
+ * What is mapped at an address.  The helper for this can be asked once only where, as here, interrupts
  * are off; and it would fail whenever another thread changes the mappings. */
-static __noinline u64 mapping_at(u64 root, u64 address)
+__noinline u64 mapping_at(u64 root, u64 address)
 {
 	u64 entry = root;
 
@@ -140,13 +143,15 @@ static __noinline u64 mapping_at(u64 root, u64 address)
 	return 0;
 }
 
-static __always_inline void note_module(struct crash *c, struct vm_area_struct *vma)
+__noinline int note_module(u64 mapping)
 {
+	struct crash *c = bpf_map_lookup_elem(&crash_scratch, &(u32){ 0 });
+	struct vm_area_struct *vma = (void *)mapping;
 	struct file *file = BPF_CORE_READ(vma, vm_file);
 	struct mr_wire_module *m;
 
-	if (c->e.n_modules >= MR_WIRE_MODULES)
-		return;
+	if (!c || c->e.n_modules >= MR_WIRE_MODULES)
+		return 0;
 	m = &c->modules[c->e.n_modules];
 	m->start = BPF_CORE_READ(vma, vm_start);
 	m->end = BPF_CORE_READ(vma, vm_end);
@@ -164,14 +169,17 @@ static __always_inline void note_module(struct crash *c, struct vm_area_struct *
 		read_path(dentry_of(file), m);
 	}
 	c->e.n_modules++;
+	return 0;
 }
 
-static __always_inline bool is_noted(const struct crash *c, u64 address)
+__noinline int is_noted(u64 address)
 {
-	for (u32 i = 0; i < MR_WIRE_MODULES && i < c->e.n_modules; i++)
+	struct crash *c = bpf_map_lookup_elem(&crash_scratch, &(u32){ 0 });
+
+	for (u32 i = 0; c && i < MR_WIRE_MODULES && i < c->e.n_modules; i++)
 		if (address >= c->modules[i].start && address < c->modules[i].end)
-			return true;
-	return false;
+			return 1;
+	return 0;
 }
 
 static __always_inline void note_modules(struct crash *c, struct task_struct *task)
@@ -186,12 +194,12 @@ static __always_inline void note_modules(struct crash *c, struct task_struct *ta
 		u64 address = c->e.frames[i];
 		struct vm_area_struct *vma;
 
-		if (is_noted(c, address))
+		if (is_noted(address))
 			continue;
 		vma = (void *)mapping_at(root, address);
 		if (vma && BPF_CORE_READ(vma, vm_start) <= address &&
 		    address < BPF_CORE_READ(vma, vm_end))
-			note_module(c, vma);
+			note_module((u64)vma);
 	}
 }
 
