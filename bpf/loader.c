@@ -400,7 +400,20 @@ static void attach_object(struct set *set, struct bpf_object *obj, const char *o
 	}
 }
 
-static int make_btf(struct set *set, struct mr_error *err)
+static bool is_wanted(const char *object, const struct mr_probe_choice *choice)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].object, object) == 0 &&
+		    (rows[i].level <= choice->level || choice->rows >> i & 1))
+			return true;
+	return false;
+}
+
+/* Of the types that what is wanted here names: the rest is for whoever wants it later. */
+static int make_btf(struct set *set, const struct mr_probe_choice *choice, struct mr_error *err)
 {
 	struct btf *btfs[16];
 	size_t n = 0;
@@ -408,11 +421,14 @@ static int make_btf(struct set *set, struct mr_error *err)
 
 	for (size_t i = 0; i < mr_n_bpf_objects && n < N_ELEMENTS(btfs); i++) {
 		const struct mr_bpf_object *o = &mr_bpf_objects[i];
-		struct bpf_object *obj =
-			bpf_object__open_mem(o->start, (size_t)(o->end - o->start), NULL);
+		struct bpf_object *obj;
 		uint32_t size = 0;
-		const void *raw = obj ? btf__raw_data(bpf_object__btf(obj), &size) : NULL;
+		const void *raw;
 
+		if (!is_wanted(o->name, choice))
+			continue;
+		obj = bpf_object__open_mem(o->start, (size_t)(o->end - o->start), NULL);
+		raw = obj ? btf__raw_data(bpf_object__btf(obj), &size) : NULL;
 		btfs[n] = raw ? btf__new(raw, size) : NULL;
 		n += btfs[n] != NULL;
 		bpf_object__close(obj);
@@ -462,18 +478,6 @@ static int load_object(struct set *set, const struct mr_bpf_object *o, struct mr
 	return publish(set->path, o->name, err);
 }
 
-static bool is_wanted(const char *object, const struct mr_probe_choice *choice)
-{
-	size_t n;
-	const struct mr_probe_row *rows = mr_probe_rows(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(rows[i].object, object) == 0 &&
-		    (rows[i].level <= choice->level || choice->rows >> i & 1))
-			return true;
-	return false;
-}
-
 static int mark_ready(const struct set *set, enum mr_probe_level level, struct mr_error *err)
 {
 	int r = 0;
@@ -499,7 +503,7 @@ static int load_missing(struct set *set, const struct mr_probe_choice *choice, s
 		if (!is_wanted(o->name, choice) || exists(set->path, o->name))
 			continue;
 		/* Without it libbpf reads the kernel's types itself, or says what it lacks. */
-		if (!set->btf_path[0] && make_btf(set, err) < 0)
+		if (!set->btf_path[0] && make_btf(set, choice, err) < 0)
 			set->btf_path[0] = '\0';
 		r = load_object(set, o, err);
 	}
