@@ -31,7 +31,7 @@ accepted.recv(5)
 client.close()
 accepted.close()
 END
-start_waiting net --net loopback --ro "$tmp/net.py:/net.py" -- python3 /net.py
+start_waiting net --net loopback --telemetry full --ro "$tmp/net.py:/net.py" -- python3 /net.py
 follow "$id" "$tmp/followed"
 go net
 end_of "$supervisor"
