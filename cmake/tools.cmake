@@ -10,12 +10,17 @@ endif()
 # menace reads what menace-run keeps.
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)
 add_library(menace_commands OBJECT tools/cmd.c tools/doctor_host.c tools/doctor_kernel.c
-  tools/events.c tools/learned.c tools/live.c tools/progress.c tools/screen.c tools/term.c tools/optable.c
-  tools/symbols.c ${commands})
-target_link_libraries(menace_commands PUBLIC mr_store mr_supervise mr_bpf mr_launch mr_spec mr_cgroups
-  mr_netns mr_base)
+  tools/events.c tools/handover.c tools/learned.c tools/live.c tools/outfile.c tools/progress.c
+  tools/screen.c tools/term.c tools/optable.c tools/symbols.c ${commands})
+target_link_libraries(menace_commands PUBLIC mr_export mr_store mr_supervise mr_bpf mr_launch mr_spec
+  mr_cgroups mr_netns mr_base)
 add_executable(menace tools/menace.c)
 target_link_libraries(menace PRIVATE menace_commands)
+
+# Sends what menace exports; alone with libcurl.
+add_executable(menace-send tools/menace-send.c tools/optable.c)
+target_link_libraries(menace-send PRIVATE mr_send mr_base)
+add_dependencies(menace menace-send)
 
 # Puts the programs for the kernel in place; dynamic, for it starts once after a boot.
 add_executable(menace-probe-load tools/menace-probe-load.c)

@@ -149,3 +149,36 @@ int mr_cmd_find_living(const struct mr_living *list, size_t n, const char *prefi
 			      prefix);
 	return found ? 0 : 1;
 }
+
+int mr_cmd_check_word(const char *option, const char *word, const char *const *known, size_t n,
+		      struct mr_error *err)
+{
+	struct mr_str_nearest nearest;
+	char quoted[MR_STR_QUOTE_SIZE];
+
+	if (!word)
+		return 0;
+	mr_str_nearest_init(&nearest, word);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(known[i], word) == 0)
+			return 0;
+		mr_str_nearest_offer(&nearest, known[i]);
+	}
+	mr_str_quote(quoted, sizeof(quoted), word);
+	if (nearest.best)
+		return mr_err(err, MR_E_USAGE, EINVAL, "--%s: unknown value %s; did you mean %s?",
+			      option, quoted, nearest.best);
+	return mr_err(err, MR_E_USAGE, EINVAL, "--%s: unknown value %s; see --help", option,
+		      quoted);
+}
+
+int mr_cmd_check_reason(const char *reason, struct mr_error *err)
+{
+	static const char *const reasons[] = {
+		"exited",   "signaled",	   "wall_timeout",   "cpu_limit",	"idle_timeout",
+		"oom",	    "pids_limit",  "output_limit",   "disk_limit",	"seccomp",
+		"injected", "setup_error", "killed_by_user", "supervisor_lost",
+	};
+
+	return mr_cmd_check_word("reason", reason, reasons, N_ELEMENTS(reasons), err);
+}

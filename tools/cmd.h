@@ -27,6 +27,7 @@ enum mr_cmd_kind {
 	MR_CMD_FLAG, /* bool */
 	MR_CMD_TEXT, /* const char *, UTF-8, borrows argv */
 	MR_CMD_PATH, /* the same of any bytes */
+	MR_CMD_LIST, /* struct mr_cmd_list: each time the option is given, any bytes */
 	MR_CMD_COUNT, /* int64_t */
 	MR_CMD_TIMESPAN, /* int64_t, milliseconds; a bare number is seconds */
 	MR_CMD_INSTANT, /* int64_t, microseconds since 1970: a date, or a span ago ("2h", "7d") */
@@ -34,6 +35,11 @@ enum mr_cmd_kind {
 
 /* What a number of an option is that was not given; 0 is a number like others. */
 #define MR_CMD_NOT_GIVEN INT64_MIN
+
+struct mr_cmd_list {
+	const char **v; /* borrows argv; the array goes with the command's struct */
+	size_t n, cap;
+};
 
 struct mr_cmd_row {
 	struct mr_cli_option option;
@@ -83,6 +89,11 @@ int mr_cmd_find_run(struct mr_store *store, const char *prefix, char **ret, stru
 /* The living run whose id begins with prefix: 0 and its place in the list, 1 when there is none. */
 int mr_cmd_find_living(const struct mr_living *list, size_t n, const char *prefix, size_t *ret,
 		       struct mr_error *err);
+/* Is word (NULL: not given) one of the n known ones?  Else MR_E_USAGE, with a hint. */
+int mr_cmd_check_word(const char *option, const char *word, const char *const *known, size_t n,
+		      struct mr_error *err);
+/* The same for why a run ended. */
+int mr_cmd_check_reason(const char *reason, struct mr_error *err);
 /* The value of an MR_CMD_INSTANT to bind: null when it was not given; new reference. */
 struct json_t *mr_cmd_instant(int64_t us);
 /* A document on standard output: for machines, or one line. */

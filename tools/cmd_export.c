@@ -1,108 +1,230 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * menace export: runs as lines, as they were recorded
- *
- * Comes from the bytes that were hashed, not from the tables: what is exported is
- * what can be verified.
+ * menace export: runs in the formats of other programs
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/json.h"
+#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
-#include "runtime/store/query.h"
+#include "runtime/export/export.h"
 #include "tools/cmd.h"
+#include "tools/handover.h"
+#include "tools/outfile.h"
+
+#define FORMATS_MAX 16
+#define PROGRESS_AFTER_NS UINT64_C(1000000000)
+#define PROGRESS_EVERY_NS UINT64_C(200000000)
 
 struct export
 {
 	struct mr_cmd_common common;
-	const char *format, *run;
+	const char *format, *signal, *output, *run, *reason, *program;
+	const char *endpoint, *ca, *timeout, *retries, *retry_wait; /* for menace-send */
+	struct mr_cmd_list headers;
 	int64_t since_us, until_us;
-	struct mr_store *store;
+	uint64_t began_ns, told_ns; /* 0: nothing was told yet */
 };
 
 static const struct mr_cmd_row rows[] = {
-	MR_CMD_ROW("format", 'f', "jsonl", TEXT, export, format,
-		   "jsonl: a record of schema menace.record/1 a line"),
+	MR_CMD_ROW("format", 'f', "FORMAT", TEXT, export, format,
+		   "jsonl (default), prometheus, ocsf, otlp, ecs or cef; see FORMATS"),
+	MR_CMD_ROW("output", 'o', "FILE", PATH, export, output,
+		   "write there instead of to standard output; the file is there whole or not at "
+		   "all"),
+	MR_CMD_ROW("signal", 0, "SIGNAL", TEXT, export, signal,
+		   "of otlp only the metrics or only the logs"),
+	MR_CMD_ROW("endpoint", 0, "URL", PATH, export, endpoint,
+		   "send otlp to this receiver; the options that follow are of that"),
+	MR_CMD_ROW("header", 0, "HEADER", LIST, export, headers,
+		   "\"Name: value\" to send along, or @FILE with one a line; may be repeated"),
+	MR_CMD_ROW("ca", 0, "FILE", PATH, export, ca,
+		   "trust these certificates (PEM) instead of the system's"),
+	MR_CMD_ROW("timeout", 0, "TIME", PATH, export, timeout, "of one request; 30s if not given"),
+	MR_CMD_ROW("retries", 0, "N", PATH, export, retries,
+		   "tries after the first; 5 if not given"),
+	MR_CMD_ROW("retry-wait", 0, "TIME", PATH, export, retry_wait,
+		   "before the first retry, doubling; 1s if not given"),
 	MR_CMD_ROW("run", 0, "RUN", TEXT, export, run, "only this one"),
+	MR_CMD_ROW("reason", 0, "REASON", TEXT, export, reason,
+		   "only runs that ended for this reason"),
+	MR_CMD_ROW("program", 0, "PATTERN", TEXT, export, program,
+		   "only runs whose program or name matches (* and ?)"),
 	MR_CMD_ROW("since", 0, "TIME", INSTANT, export, since_us, "only runs from then on"),
 	MR_CMD_ROW("until", 0, "TIME", INSTANT, export, until_us, "only runs before"),
 	MR_CMD_COMMON_ROWS(export),
 };
 
-static json_t *data_of(const json_t *link, struct mr_error *err)
+static int find_format(const char *name, const struct mr_export_format **ret, struct mr_error *err)
 {
-	const char *body = json_string_value(json_object_get(link, "body"));
-	mr_auto_json json_t *parsed = NULL;
+	const char *known[FORMATS_MAX];
+	size_t n = 0;
+	int r;
 
-	if (mr_json_parse(body, strlen(body), "link", &parsed, err) < 0)
-		return NULL;
-	return json_incref(json_object_get(parsed, "data"));
+	*ret = mr_export_format_get(0);
+	while (mr_export_format_get(n)) {
+		mr_assert(n < FORMATS_MAX);
+		known[n] = mr_export_format_name(mr_export_format_get(n));
+		n++;
+	}
+	r = mr_cmd_check_word("format", name, known, n, err);
+	for (size_t i = 0; i < n && r == 0 && name; i++)
+		if (strcmp(known[i], name) == 0)
+			*ret = mr_export_format_get(i);
+	return r;
 }
 
-/* Put the links of a run together again. */
-static int add_link(const json_t *link, void *owner, struct mr_error *err)
-{
-	json_t *record = owner;
-	const char *kind = json_string_value(json_object_get(link, "kind"));
-	mr_auto_json json_t *data = data_of(link, err);
-
-	if (!data)
-		return mr_err(err, MR_E_PROTO, EBADMSG,
-			      "a link is damaged: menace audit verify says which");
-	if (strcmp(kind, "run") == 0)
-		json_object_update(record, data);
-	else if (strcmp(kind, "result") == 0)
-		json_object_set(record, "result", data);
-	else
-		json_object_set(json_object_get(record, "result"), kind, data);
-	return 0;
-}
-
-static int on_run(const json_t *row, void *owner, struct mr_error *err)
+/* One line that is written over, for people, and only when it takes long. */
+static void tell_progress(void *owner, uint64_t done, uint64_t total)
 {
 	struct export *export = owner;
-	mr_auto_json json_t *record = json_object();
-	int r = mr_query_each(export->store, "link.list",
-			      json_pack("{s:O}", "run_id", json_object_get(row, "run_id")),
-			      add_link, record, err);
+	uint64_t now = mr_now_ns();
+
+	if (now - export->began_ns < PROGRESS_AFTER_NS || now - export->told_ns < PROGRESS_EVERY_NS)
+		return;
+	export->told_ns = now;
+	fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " runs exported", done, total);
+}
+
+static int write_runs(struct export *export, struct mr_store *store,
+		      const struct mr_export_format *format, struct mr_export_opts *opts,
+		      struct mr_error *err)
+{
+	int r;
+
+	export->began_ns = mr_now_ns();
+	opts->owner = export;
+	if (isatty(STDERR_FILENO))
+		opts->progress = tell_progress;
+	r = mr_export(store, format, opts, err);
+	if (export->told_ns > 0)
+		fprintf(stderr, "\r\033[K");
+	return r;
+}
+
+static int write_file(struct export *export, struct mr_store *store,
+		      const struct mr_export_format *format, struct mr_export_opts *opts,
+		      struct mr_error *err)
+{
+	struct mr_outfile file = MR_OUTFILE_INIT;
+	int r = mr_outfile_open(export->output, mr_export_format_mode(format), &file, err);
+
+	if (r < 0)
+		return mr_err_wrap(err, r, "--output");
+	opts->out = file.stream;
+	r = write_runs(export, store, format, opts, err);
+	if (r == 0)
+		r = mr_outfile_commit(&file, err);
+	mr_outfile_deinit(&file);
+	return r;
+}
+
+/* The options of menace-send, by their own names. */
+static const char **words_for_sender(const struct export *export)
+{
+	const struct {
+		const char *name, *value;
+	} options[] = { { "--endpoint", export->endpoint },
+			{ "--ca", export->ca },
+			{ "--timeout", export->timeout },
+			{ "--retries", export->retries },
+			{ "--retry-wait", export->retry_wait } };
+	const char **words =
+		mr_str_alloc((2 * (N_ELEMENTS(options) + export->headers.n) + 2) * sizeof(*words));
+	size_t n = 1; /* the first is the program */
+
+	for (size_t i = 0; i < N_ELEMENTS(options); i++) {
+		if (!options[i].value)
+			continue;
+		words[n++] = options[i].name;
+		words[n++] = options[i].value;
+	}
+	for (size_t i = 0; i < export->headers.n; i++) {
+		words[n++] = "--header";
+		words[n++] = export->headers.v[i];
+	}
+	return words;
+}
+
+/* When the sender has ended it has said why, and its status is ours. */
+static int send_runs(struct export *export, struct mr_store *store,
+		     const struct mr_export_format *format, struct mr_export_opts *opts,
+		     struct mr_error *err)
+{
+	mr_auto_free const char **words = words_for_sender(export);
+	struct mr_handover handover;
+	int r = mr_handover_open("menace-send", words, &handover, err);
+	int status;
 
 	if (r < 0)
 		return r;
-	json_object_set_new(record, "integrity",
-			    json_pack("{s:O, s:O}", "seq", json_object_get(row, "seq"), "hash",
-				      json_object_get(row, "hash")));
-	mr_cmd_print_line(record);
+	opts->out = handover.stream;
+	r = write_runs(export, store, format, opts, err);
+	status = mr_handover_close(&handover);
+	return r < 0 && (r != -EPIPE || status == 0) ? r : status;
+}
+
+static int check_options(const struct export *export, const struct mr_export_format *format,
+			 struct mr_error *err)
+{
+	static const char *const signals[] = { "metrics", "logs" };
+	bool is_otlp = strcmp(mr_export_format_name(format), "otlp") == 0;
+	int r = mr_cmd_check_reason(export->reason, err);
+
+	if (r == 0)
+		r = mr_cmd_check_word("signal", export->signal, signals, N_ELEMENTS(signals), err);
+	if (r < 0)
+		return r;
+	if (export->signal && !is_otlp)
+		return mr_err(err, MR_E_USAGE, EINVAL, "--signal is of --format otlp");
+	if (export->endpoint && !is_otlp)
+		return mr_err(err, MR_E_USAGE, EINVAL, "--endpoint takes --format otlp only");
+	if (export->endpoint && export->output)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "--endpoint and --output exclude each other");
+	if (!export->endpoint && (export->ca || export->timeout || export->retries ||
+				  export->retry_wait || export->headers.n > 0))
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "--header, --ca, --timeout, --retries and --retry-wait are of "
+			      "--endpoint");
 	return 0;
 }
 
 static int run(void *values, char **words, struct mr_error *err)
 {
 	struct export *export = values;
+	const struct mr_export_format *format = NULL;
 	mr_auto_store struct mr_store *store = NULL;
 	mr_auto_free char *run_id = NULL;
-	char quoted[MR_STR_QUOTE_SIZE];
-	int r;
+	struct mr_export_opts opts = { .out = stdout, .signal = export->signal };
+	int r = find_format(export->format, &format, err);
 
 	(void)words;
-	if (export->format && strcmp(export->format, "jsonl") != 0)
-		return mr_err(err, MR_E_USAGE, EINVAL,
-			      "--format: unknown value %s; accepted: jsonl",
-			      mr_str_quote(quoted, sizeof(quoted), export->format));
-	r = mr_cmd_open(&export->common, MR_STORE_READ, &store, err);
+	if (r == 0)
+		r = check_options(export, format, err);
+	if (r == 0)
+		r = mr_cmd_open(&export->common, MR_STORE_READ, &store, err);
 	if (r == 0 && export->run)
 		r = mr_cmd_find_run(store, export->run, &run_id, err);
 	if (r < 0)
 		return r;
-	export->store = store;
-	return mr_query_each(store, "export.runs",
-			     json_pack("{s:s?, s:o, s:o}", "run_id", run_id, "since_us",
-				       mr_cmd_instant(export->since_us), "until_us",
-				       mr_cmd_instant(export->until_us)),
-			     on_run, export, err);
+	opts.filter = (struct mr_export_filter){
+		.run_id = run_id,
+		.reason = export->reason,
+		.program = export->program,
+		.since_us = export->since_us,
+		.until_us = export->until_us,
+	};
+	if (export->endpoint)
+		return send_runs(export, store, format, &opts, err);
+	return export->output ? write_file(export, store, format, &opts, err)
+			      : write_runs(export, store, format, &opts, err);
 }
 
 const struct mr_cmd mr_cmd_export = {
@@ -113,3 +235,4 @@ const struct mr_cmd mr_cmd_export = {
 	.size = sizeof(struct export),
 	.run = run,
 };
+_Static_assert(MR_EXPORT_ANY_TIME == MR_CMD_NOT_GIVEN, "a time that was not given is any time");

@@ -2,7 +2,6 @@
 /*
  * menace runs: the runs of a store, one a line
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,34 +39,7 @@ static const struct mr_cmd_row rows[] = {
 	MR_CMD_COMMON_ROWS(runs),
 };
 
-static const char *const reasons[] = {
-	"exited",      "signaled",	  "wall_timeout", "cpu_limit", "idle_timeout",	 "oom",
-	"pids_limit",  "output_limit",	  "disk_limit",	  "seccomp",   "killed_by_user", "injected",
-	"setup_error", "supervisor_lost",
-};
 static const char *const sorts[] = { "newest", "oldest", "wall", "cpu", "memory", "denials" };
-
-static int check_word(const char *option, const char *word, const char *const *known, size_t n,
-		      struct mr_error *err)
-{
-	struct mr_str_nearest nearest;
-	char quoted[MR_STR_QUOTE_SIZE];
-
-	if (!word)
-		return 0;
-	mr_str_nearest_init(&nearest, word);
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(known[i], word) == 0)
-			return 0;
-		mr_str_nearest_offer(&nearest, known[i]);
-	}
-	mr_str_quote(quoted, sizeof(quoted), word);
-	if (nearest.best)
-		return mr_err(err, MR_E_USAGE, EINVAL, "--%s: unknown value %s; did you mean %s?",
-			      option, quoted, nearest.best);
-	return mr_err(err, MR_E_USAGE, EINVAL, "--%s: unknown value %s; see --help", option,
-		      quoted);
-}
 
 static void print_number(const json_t *value, const char *(*print)(char *, uint64_t),
 			 uint64_t factor, int width)
@@ -131,11 +103,11 @@ static int run(void *values, char **words, struct mr_error *err)
 	struct runs *runs = values;
 	mr_auto_store struct mr_store *store = NULL;
 	int64_t limit = runs->limit == MR_CMD_NOT_GIVEN ? LIMIT_DEFAULT : runs->limit;
-	int r = check_word("reason", runs->reason, reasons, N_ELEMENTS(reasons), err);
+	int r = mr_cmd_check_reason(runs->reason, err);
 
 	(void)words;
 	if (r == 0)
-		r = check_word("sort", runs->sort, sorts, N_ELEMENTS(sorts), err);
+		r = mr_cmd_check_word("sort", runs->sort, sorts, N_ELEMENTS(sorts), err);
 	if (r == 0)
 		r = mr_cmd_open(&runs->common, MR_STORE_READ, &store, err);
 	if (r < 0)

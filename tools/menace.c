@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -61,6 +62,22 @@ static int parse_instant(const char *text, int64_t *ret_us, struct mr_error *err
 	return 0;
 }
 
+static void add_to_list(struct mr_cmd_list *list, const char *arg)
+{
+	list->v = mr_str_grow(list->v, list->n, &list->cap, sizeof(*list->v));
+	list->v[list->n++] = arg;
+}
+
+static void free_lists(const struct mr_cmd *cmd, void *values)
+{
+	for (size_t i = 0; i < cmd->options.n; i++) {
+		const struct mr_cmd_row *row = (const void *)mr_optable_row(&cmd->options, i);
+
+		if (row->kind == MR_CMD_LIST)
+			free(((struct mr_cmd_list *)(void *)((char *)values + row->offset))->v);
+	}
+}
+
 static int take_option(const struct mr_cmd_row *row, const char *arg, void *values,
 		       struct mr_error *err)
 {
@@ -81,6 +98,9 @@ static int take_option(const struct mr_cmd_row *row, const char *arg, void *valu
 		return 0;
 	case MR_CMD_PATH:
 		*(const char **)member = arg;
+		return 0;
+	case MR_CMD_LIST:
+		add_to_list(member, arg);
 		return 0;
 	case MR_CMD_COUNT:
 		r = mr_units_parse_count(arg, &number, err);
@@ -193,14 +213,12 @@ static int run_passing_on(const struct mr_cmd *cmd, int argc, char **argv, void 
 	return cmd->run(values, others, err);
 }
 
-static int run_command(const struct mr_cmd *cmd, int argc, char **argv)
+static int run_with(const struct mr_cmd *cmd, int argc, char **argv, void *values)
 {
-	mr_auto_free void *values = mr_str_alloc(cmd->size);
 	struct mr_error err = MR_ERROR_INIT;
 	size_t words;
 	int r;
 
-	set_not_given(cmd, values);
 	if (cmd->passes_on) {
 		r = run_passing_on(cmd, argc, argv, values, &err);
 		return r < 0 ? fail(&err) : r;
@@ -221,6 +239,17 @@ static int run_command(const struct mr_cmd *cmd, int argc, char **argv)
 		return r;
 	r = fail(&err);
 	return r == 0 ? 1 : r; /* MR_E_NONE: found nothing */
+}
+
+static int run_command(const struct mr_cmd *cmd, int argc, char **argv)
+{
+	mr_auto_free void *values = mr_str_alloc(cmd->size);
+	int status;
+
+	set_not_given(cmd, values);
+	status = run_with(cmd, argc, argv, values);
+	free_lists(cmd, values);
+	return status;
 }
 
 /* --- the front ------------------------------------------------------------- */

@@ -304,6 +304,13 @@ SELECT kind, path, type, size_bytes, sha256 FROM changes WHERE run_id = :run_id 
 --@ run.processes
 SELECT * FROM processes WHERE run_id = :run_id ORDER BY start_boot_ns, tgid;
 
+--@ export.events
+SELECT boot_ns, events.type, tgid, start_boot_ns, tid, comm, object, result, detail
+FROM events WHERE run_id = :run_id ORDER BY n;
+
+--@ export.dns
+SELECT boot_ns, tgid, name, type, transport FROM dns WHERE run_id = :run_id ORDER BY n;
+
 --@ run.connections
 SELECT * FROM connections WHERE run_id = :run_id ORDER BY n;
 
@@ -426,12 +433,99 @@ UNION SELECT 'limit', name FROM limits_hit WHERE run_id = :run_id
 ORDER BY kind, item;
 
 --@ export.runs
-SELECT chain.seq, chain.hash, runs.run_id FROM runs
-	JOIN chain ON chain.subject = runs.run_id AND chain.kind = 'run'
-WHERE (:run_id IS NULL OR runs.run_id = :run_id)
+-- CROSS: in the order of the chain, page by page, without sorting.
+SELECT chain.seq, chain.hash, runs.run_id, chain.body ->> '$.prev' AS prev,
+	chain.body ->> '$.time_us' AS time_us
+FROM chain CROSS JOIN runs ON runs.run_id = chain.subject
+WHERE chain.kind = 'run' AND chain.seq > :after
+	AND (:run_id IS NULL OR runs.run_id = :run_id)
+	AND (:reason IS NULL OR runs.reason = :reason)
 	AND (:since_us IS NULL OR started_us >= :since_us)
 	AND (:until_us IS NULL OR started_us < :until_us)
-ORDER BY chain.seq;
+	AND (:program IS NULL OR program GLOB :program OR name GLOB :program)
+ORDER BY chain.seq LIMIT :page;
+
+--@ export.count
+SELECT count(*) AS n FROM runs
+WHERE (:run_id IS NULL OR runs.run_id = :run_id)
+	AND (:reason IS NULL OR runs.reason = :reason)
+	AND (:since_us IS NULL OR started_us >= :since_us)
+	AND (:until_us IS NULL OR started_us < :until_us)
+	AND (:program IS NULL OR program GLOB :program OR name GLOB :program);
+
+--@ export.run
+SELECT runs.*, usage.*, holds.reason AS held_for,
+	(SELECT sum(count) FROM losses WHERE losses.run_id = runs.run_id) AS events_lost
+FROM runs LEFT JOIN usage USING (run_id) LEFT JOIN holds USING (run_id)
+WHERE runs.run_id = :run_id;
+
+--@ export.values
+SELECT cpu_us, memory_peak_bytes, setup_us, wall_us FROM runs LEFT JOIN usage USING (run_id)
+WHERE (:run_id IS NULL OR runs.run_id = :run_id)
+	AND (:reason IS NULL OR runs.reason = :reason)
+	AND (:since_us IS NULL OR started_us >= :since_us)
+	AND (:until_us IS NULL OR started_us < :until_us)
+	AND (:program IS NULL OR program GLOB :program OR name GLOB :program);
+
+--@ export.totals
+-- A row a series.  Real numbers: a sum of whole ones can be too large, and that would be an error.
+WITH chosen AS MATERIALIZED (
+	SELECT run_id FROM runs
+	WHERE (:run_id IS NULL OR runs.run_id = :run_id)
+		AND (:reason IS NULL OR runs.reason = :reason)
+		AND (:since_us IS NULL OR started_us >= :since_us)
+		AND (:until_us IS NULL OR started_us < :until_us)
+		AND (:program IS NULL OR program GLOB :program OR name GLOB :program)),
+used AS MATERIALIZED (SELECT usage.* FROM usage JOIN chosen USING (run_id)),
+counted AS MATERIALIZED (SELECT name, sum(value * 1.0) AS value
+	FROM counters JOIN chosen USING (run_id) GROUP BY name),
+totals(metric, a, b, value) AS (
+	SELECT 'menace_runs_total', reason, '', count(*) * 1.0
+	FROM runs JOIN chosen USING (run_id) GROUP BY reason
+	UNION ALL SELECT 'menace_oom_kills_total', '', '', sum(oom_kills * 1.0)
+	FROM runs JOIN chosen USING (run_id)
+	UNION ALL SELECT 'menace_processes_killed_at_end_total', '', '', sum(leftover_killed * 1.0)
+	FROM runs JOIN chosen USING (run_id)
+	UNION ALL SELECT 'menace_newest_run_start_timestamp_seconds', '', '', max(started_us) * 1.0
+	FROM runs JOIN chosen USING (run_id)
+	UNION ALL SELECT 'menace_cpu_seconds_total', 'user', '', sum(cpu_user_us * 1.0) FROM used
+	UNION ALL SELECT 'menace_cpu_seconds_total', 'system', '', sum(cpu_system_us * 1.0) FROM used
+	UNION ALL SELECT 'menace_cpu_throttled_seconds_total', '', '', sum(throttled_us * 1.0) FROM used
+	UNION ALL SELECT 'menace_page_faults_total', 'minor', '', sum(minor_faults * 1.0) FROM used
+	UNION ALL SELECT 'menace_page_faults_total', 'major', '', sum(major_faults * 1.0) FROM used
+	UNION ALL SELECT 'menace_context_switches_total', 'voluntary', '',
+		sum(voluntary_switches * 1.0) FROM used
+	UNION ALL SELECT 'menace_context_switches_total', 'involuntary', '',
+		sum(involuntary_switches * 1.0) FROM used
+	UNION ALL SELECT 'menace_block_io_bytes_total', 'read', '', sum(block_read_bytes * 1.0) FROM used
+	UNION ALL SELECT 'menace_block_io_bytes_total', 'write', '', sum(block_write_bytes * 1.0) FROM used
+	UNION ALL SELECT 'menace_output_bytes_total', 'stdout', '', sum(stdout_bytes * 1.0) FROM used
+	UNION ALL SELECT 'menace_output_bytes_total', 'stderr', '', sum(stderr_bytes * 1.0) FROM used
+	UNION ALL SELECT 'menace_limits_hit_total', limits_hit.name, '', count(*) * 1.0
+	FROM limits_hit JOIN chosen USING (run_id) GROUP BY limits_hit.name
+	UNION ALL SELECT 'menace_denials_total', layer, '', sum(count * 1.0)
+	FROM denials JOIN chosen USING (run_id) GROUP BY layer
+	UNION ALL SELECT 'menace_layers_total', layer, state, count(*) * 1.0
+	FROM receipts JOIN chosen USING (run_id) GROUP BY layer, state
+	UNION ALL SELECT 'menace_degraded_total', item, '', count(*) * 1.0
+	FROM degraded JOIN chosen USING (run_id) GROUP BY item
+	UNION ALL SELECT 'menace_workspace_changes_total', kind, '', count(*) * 1.0
+	FROM changes JOIN chosen USING (run_id) GROUP BY kind
+	UNION ALL SELECT 'menace_connections_total', coalesce(protocol, ''), coalesce(verdict, ''),
+		count(*) * 1.0
+	FROM connections JOIN chosen USING (run_id) GROUP BY coalesce(protocol, ''), coalesce(verdict, '')
+	UNION ALL SELECT 'menace_telemetry_lost_events_total', type, reason, sum(count * 1.0)
+	FROM losses JOIN chosen USING (run_id) GROUP BY type, reason
+	UNION ALL SELECT 'menace_events_total', name, '', value FROM counted
+	WHERE name IN ('forks', 'execs', 'exits', 'crashes', 'sockets', 'connects', 'binds', 'datagrams')
+	UNION ALL SELECT 'menace_network_packets_total', substr(name, 9), '', value FROM counted
+	WHERE name IN ('packets_in', 'packets_out')
+	UNION ALL SELECT 'menace_network_bytes_total', substr(name, 14), '', value FROM counted
+	WHERE name IN ('packet_bytes_in', 'packet_bytes_out')
+	UNION ALL SELECT 'menace_store_held_runs', '', '', count(*) * 1.0 FROM holds
+	UNION ALL SELECT 'menace_store_lost_records_total', '', '', count(*) * 1.0 FROM store_losses)
+SELECT metric, a, b, value FROM totals WHERE value IS NOT NULL
+ORDER BY metric, value DESC, a, b;
 
 --@ replay.access
 SELECT body -> '$.data.access' AS access FROM links

@@ -49,7 +49,21 @@ assert_contains "$stderr" 'there is no run "zzzz"'
 menace purge
 assert_refused "say what is to go: --before, --run, --all or --probes"
 menace export --format xml
-assert_refused '--format: unknown value "xml"; accepted: jsonl'
+assert_refused '--format: unknown value "xml"; see --help'
+menace export --format promtheus
+assert_refused '--format: unknown value "promtheus"; did you mean prometheus?'
+menace export --reason omm
+assert_refused '--reason: unknown value "omm"; did you mean oom?'
+menace export --format otlp --signal metric
+assert_refused '--signal: unknown value "metric"; did you mean metrics?'
+menace export --signal logs
+assert_refused "--signal is of --format otlp"
+menace export --endpoint http://127.0.0.1:1
+assert_refused "--endpoint takes --format otlp only"
+menace export --format otlp --endpoint http://127.0.0.1:1 --output "$tmp/x"
+assert_refused "--endpoint and --output exclude each other"
+menace export --format otlp --header 'a: b'
+assert_refused "--header, --ca, --timeout, --retries and --retry-wait are of --endpoint"
 menace --store x runs
 assert_status 2
 menace runs --store none

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Format: what a writer of this folder is
+ *
+ * One file FORMAT.c defines one mr_export_FORMAT; formats.def lists them.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "runtime/export/buf.h"
+
+struct json_t;
+struct mr_error;
+struct mr_export_opts;
+struct mr_store;
+
+/* An export under way. */
+struct mr_export {
+	struct mr_store *store;
+	const struct mr_export_opts *opts;
+	char *store_id; /* of the chain */
+	struct mr_buf buf[2]; /* of the writer: what waits to be written */
+	size_t waits[2]; /* of the writer: how many things wait there */
+};
+
+struct mr_export_format {
+	const char *name, *help;
+	unsigned int mode;
+	/* One of these two: all runs at once, or each; head: run_id, seq, hash, prev, time_us. */
+	int (*whole)(struct mr_export *x, struct mr_error *err);
+	int (*run)(struct mr_export *x, const struct json_t *head, struct mr_error *err);
+	/* After the last run; may be NULL. */
+	int (*end)(struct mr_export *x, struct mr_error *err);
+};
+
+#define FORMAT(name) extern const struct mr_export_format mr_export_##name;
+#include "runtime/export/formats.def"
+#undef FORMAT
+
+/* The filter as what export.* of statements.sql want to be bound; new reference. */
+struct json_t *mr_export_binds(const struct mr_export *x);
+int mr_export_write(struct mr_export *x, const char *text, size_t size, struct mr_error *err);
+/* A document on a line of its own, in ASCII. */
+int mr_export_write_json(struct mr_export *x, const struct json_t *json, struct mr_error *err);

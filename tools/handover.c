@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Handover
+ *
+ * The program is looked for beside this one and nowhere else: no PATH decides what
+ * gets to see the store.
+ */
+#include "tools/handover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/str.h"
+
+static int find_beside(const char *name, char **ret, struct mr_error *err)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, errno, "readlink /proc/self/exe: %m");
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	*ret = mr_str_format("%.*s/%s", slash ? (int)(slash - self) : 0, self, name);
+	if (access(*ret, X_OK) == 0)
+		return 0;
+	return mr_err(err, MR_E_SYS, errno, "%s: %m; it comes with menace and belongs beside it",
+		      *ret);
+}
+
+static int spawn(const char *path, char *const *argv, int input, pid_t *ret, struct mr_error *err)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t defaults;
+	int errnum;
+
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	if (posix_spawn_file_actions_init(&actions) != 0 || posix_spawnattr_init(&attr) != 0)
+		return mr_err(err, MR_E_SYS, ENOMEM, "start %s: %m", path);
+	errnum = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+	posix_spawnattr_setsigdefault(&attr, &defaults);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+	if (errnum == 0)
+		errnum = posix_spawn(ret, path, &actions, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return errnum == 0 ? 0 : mr_err(err, MR_E_SYS, errnum, "start %s: %m", path);
+}
+
+int mr_handover_open(const char *name, const char **argv, struct mr_handover *ret,
+		     struct mr_error *err)
+{
+	mr_auto_free char *path = NULL;
+	mr_auto_close int input = -1;
+	int fds[2];
+	int r = find_beside(name, &path, err);
+
+	if (r < 0)
+		return r;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+	input = fds[0];
+	argv[0] = name;
+	signal(SIGPIPE, SIG_IGN);
+	r = spawn(path, (char *const *)(uintptr_t)argv, input, &ret->pid, err);
+	if (r < 0) {
+		mr_close(fds[1]);
+		return r;
+	}
+	ret->stream = fdopen(fds[1], "w");
+	mr_assert(ret->stream);
+	return 0;
+}
+
+int mr_handover_close(struct mr_handover *handover)
+{
+	int status = 0;
+	pid_t pid;
+
+	fclose(handover->stream); /* what was written is judged by who reads it */
+	do
+		pid = waitpid(handover->pid, &status, 0);
+	while (pid < 0 && errno == EINTR);
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+}
