@@ -2,40 +2,22 @@
 /*
  * Handover
  *
- * The program is looked for beside this one and nowhere else: no PATH decides what
- * gets to see the store.
+ * The program is one of our own (runtime/base/sibling.h): no PATH decides what gets to
+ * see the store.
  */
 #include "tools/handover.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
-#include <string.h>
+#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/str.h"
-
-static int find_beside(const char *name, char **ret, struct mr_error *err)
-{
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (n < 0)
-		return mr_err(err, MR_E_SYS, errno, "readlink /proc/self/exe: %m");
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	*ret = mr_str_format("%.*s/%s", slash ? (int)(slash - self) : 0, self, name);
-	if (access(*ret, X_OK) == 0)
-		return 0;
-	return mr_err(err, MR_E_SYS, errno, "%s: %m; it comes with menace and belongs beside it",
-		      *ret);
-}
+#include "runtime/base/sibling.h"
 
 static int spawn(const char *path, char *const *argv, int input, pid_t *ret, struct mr_error *err)
 {
@@ -61,10 +43,10 @@ static int spawn(const char *path, char *const *argv, int input, pid_t *ret, str
 int mr_handover_open(const char *name, const char **argv, struct mr_handover *ret,
 		     struct mr_error *err)
 {
-	mr_auto_free char *path = NULL;
+	char path[MR_SIBLING_MAX];
 	mr_auto_close int input = -1;
 	int fds[2];
-	int r = find_beside(name, &path, err);
+	int r = mr_sibling_find(name, path, err);
 
 	if (r < 0)
 		return r;

@@ -14,7 +14,7 @@ struct mr_handover {
 	pid_t pid;
 };
 
-/* Start the program `name` that lies beside this one; argv ends with NULL and its first word is
+/* Start our program `name`; argv ends with NULL and its first word is
  * put in.  From then on a broken pipe is an error of a write, not a signal. */
 int mr_handover_open(const char *name, const char **argv, struct mr_handover *ret,
 		     struct mr_error *err);

@@ -17,5 +17,5 @@ enum mr_escape_style {
 };
 
 /* Append what means text in that place.  The output is UTF-8 on one line, whatever the bytes are: those that are
- * not UTF-8 become '?', control characters that the format has no escape for \xNN. */
+ * not UTF-8 become '?'; what acts on a terminal and has no escape in the format becomes \xNN or \uNNNN. */
 void mr_escape(struct mr_buf *out, enum mr_escape_style style, const char *text, size_t size);

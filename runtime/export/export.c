@@ -70,14 +70,31 @@ int mr_export_write(struct mr_export *x, const char *text, size_t size, struct m
 	return mr_err(err, MR_E_SYS, errno, "write what is exported: %m");
 }
 
-int mr_export_write_json(struct mr_export *x, const json_t *json, struct mr_error *err)
+/* jansson leaves DEL, the only byte below 128 that a terminal might act on, as it is. */
+void mr_export_json_text(const json_t *json, struct mr_buf *out)
 {
 	mr_auto_free char *text = json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII);
-	int r;
 
 	mr_assert(text);
-	r = mr_export_write(x, text, strlen(text), err);
-	return r < 0 ? r : mr_export_write(x, "\n", 1, err);
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, "\x7f");
+
+		mr_buf_addn(out, p, n);
+		p += n;
+		if (*p) {
+			mr_buf_add(out, "\\u007f");
+			p++;
+		}
+	}
+}
+
+int mr_export_write_json(struct mr_export *x, const json_t *json, struct mr_error *err)
+{
+	mr_auto_buf struct mr_buf text = { 0 };
+
+	mr_export_json_text(json, &text);
+	mr_buf_add(&text, "\n");
+	return mr_export_write(x, text.text, text.len, err);
 }
 
 /* --- run by run ------------------------------------------------------------ */

@@ -263,7 +263,9 @@ static int on_row(const json_t *borrowed, void *owner, struct mr_error *err)
 		return 0; /* would be told twice */
 	add_derived(row, loading->facts->run);
 	timed = source->time && get_integer(row, source->time, &boot_ns);
-	add_fact(loading->facts, kind, source->variant, timed ? &boot_ns : NULL, mr_take_ptr(row));
+	/* A known event's type is its kind. */
+	add_fact(loading->facts, kind, kind == source->kind ? source->variant : NULL,
+		 timed ? &boot_ns : NULL, mr_take_ptr(row));
 	return 0;
 }
 

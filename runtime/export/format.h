@@ -41,5 +41,7 @@ struct mr_export_format {
 /* The filter as what export.* of statements.sql want to be bound; new reference. */
 struct json_t *mr_export_binds(const struct mr_export *x);
 int mr_export_write(struct mr_export *x, const char *text, size_t size, struct mr_error *err);
-/* A document on a line of its own, in ASCII. */
+/* A document without line breaks, in ASCII that can be printed. */
+void mr_export_json_text(const struct json_t *json, struct mr_buf *out);
+/* The same on a line of its own. */
 int mr_export_write_json(struct mr_export *x, const struct json_t *json, struct mr_error *err);

@@ -224,14 +224,12 @@ static int flush(struct mr_export *x, int which, struct mr_error *err)
 static int add_item(struct mr_export *x, int which, const json_t *item, struct mr_error *err)
 {
 	struct mr_buf *buf = &x->buf[which];
-	mr_auto_free char *text = json_dumps(item, JSON_COMPACT | JSON_ENSURE_ASCII);
 
-	mr_assert(text);
 	if (x->waits[which]++ == 0)
 		mr_buf_printf(buf, "{\"%s\":[", members[which]);
 	else
 		mr_buf_add(buf, ",");
-	mr_buf_add(buf, text);
+	mr_export_json_text(item, buf);
 	return buf->len >= LINE_BYTES || x->waits[which] >= LINE_RESOURCES ? flush(x, which, err)
 									   : 0;
 }

@@ -153,7 +153,7 @@ static int on_total(const json_t *row, void *owner, struct mr_error *err)
 struct counts {
 	uint64_t buckets[N_ELEMENTS(histograms)][BOUNDS_MAX]; /* not cumulative */
 	uint64_t n[N_ELEMENTS(histograms)];
-	double sum[N_ELEMENTS(histograms)];
+	double sum[N_ELEMENTS(histograms)]; /* not divided yet: whole numbers add up exactly */
 };
 
 static int on_values(const json_t *row, void *owner, struct mr_error *err)
@@ -173,7 +173,7 @@ static int on_values(const json_t *row, void *owner, struct mr_error *err)
 			k++;
 		counts->buckets[i][k]++;
 		counts->n[i]++;
-		counts->sum[i] += number;
+		counts->sum[i] += json_number_value(value);
 	}
 	return 0;
 }
@@ -192,7 +192,7 @@ static void add_histogram(struct mr_buf *out, const struct histogram *h, const u
 	}
 	mr_buf_printf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum ", h->name, (unsigned long long)n,
 		      h->name);
-	add_number(out, sum);
+	add_number(out, sum / h->divisor);
 	mr_buf_printf(out, "%s_count %llu\n", h->name, (unsigned long long)n);
 }
 

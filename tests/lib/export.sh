@@ -21,15 +21,15 @@ make_runs()
 		$'\u009b31m\u202e'
 }
 
-# start_receiver [OPTION...]: sets $url and $received (a folder with N.json).
+# start_receiver [OPTION...]: see otlp-receiver.py; sets $url and $received (a folder with its requests).
 start_receiver()
 {
 	need_program python3
 	received=$(mktemp -d "$tmp/received.XXXXXX")
 	coproc RECEIVER { exec python3 "$repo/tests/lib/otlp-receiver.py" "$received" "$@"; }
-	# shellcheck disable=SC2034 # of the tests
 	receiver=$RECEIVER_PID
 	wait_until 20 test -s "$received/port" || fail "the receiver does not start"
+	# shellcheck disable=SC2034 # of the tests
 	url=http://127.0.0.1:$(<"$received/port")
 }
 
@@ -40,7 +40,37 @@ stop_receiver()
 	wait "$receiver"
 }
 
+# count_requests BEHAVIOUR
 count_requests()
 {
-	find "$received" -name '*.json' | wc -l
+	find "$received" -name "$1.*.json" | wc -l
+}
+
+# put_record RUN_ID [ARGUMENT_BYTES]: a record with rows of every table and hostile names.
+put_record()
+{
+	need_program python3
+	python3 "$repo/tests/lib/make-record.py" "$store.spool" "$@" || fail "cannot make a record"
+}
+
+# Three of them: one with connections, one with an argument of a MiB.
+put_records()
+{
+	put_record 01m8grcbq84h03083qe5vt6fsc
+	put_record 01m8grcbq84h03083qe5vt6fse 1048576
+	put_record 01m8grcbq84h03083qe5vt6fs0
+}
+
+# check FORMAT [ARGUMENT...]: the checker of this format on $tmp/stdout; sets $checked.
+check()
+{
+	checked=$(python3 "$repo/tests/lib/check-$1.py" "${@:2}" <"$tmp/stdout" 2>&1) ||
+		fail "not $1: $checked"
+}
+
+# Nothing that a terminal would act on, and one line an event.
+assert_harmless()
+{
+	! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]' "$tmp/stdout" ||
+		fail "control characters in $last_command"
 }

@@ -3,11 +3,13 @@
 #
 # A receiver of OTLP/HTTP on loopback, for tests
 #
-#   otlp-receiver.py FOLDER [--behaviour NAME] [--tls CERT KEY]
+#   otlp-receiver.py FOLDER [--tls CERT KEY]
 #
-# Writes its port to FOLDER/port, then each request as FOLDER/N.json: path, headers, body.  How it
-# answers: BEHAVIOURS below.  Ends with its standard input.
+# Writes its port to FOLDER/port, then each request as FOLDER/BEHAVIOUR.N.json: path, headers, body.
+# The first part of the path says how it answers: one of BEHAVIOURS below.  Ends with its standard
+# input.
 
+import collections
 import http.server
 import json
 import os
@@ -120,18 +122,19 @@ BEHAVIOURS = {f.__name__: f for f in (
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    count = 0
+    counts = collections.Counter()
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        Handler.count += 1
-        n = Handler.count
-        path = os.path.join(folder, "%d.json" % n)
+        name = self.path.split("/")[1]
+        Handler.counts[name] += 1
+        n = Handler.counts[name]
+        path = os.path.join(folder, "%s.%d.json" % (name, n))
         with open(path + ".part", "w") as f:
             json.dump({"path": self.path, "headers": dict(self.headers),
                        "body": body.decode()}, f)
         os.rename(path + ".part", path)
-        behaviour(self, n)
+        BEHAVIOURS[name](self, n)
 
     def log_message(self, *args):
         pass
@@ -139,13 +142,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 folder = sys.argv[1]
 words = sys.argv[2:]
-behaviour = ok
 tls = None
 while words:
     option = words.pop(0)
-    if option == "--behaviour":
-        behaviour = BEHAVIOURS[words.pop(0)]
-    elif option == "--tls":
+    if option == "--tls":
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(words.pop(0), words.pop(0))
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# menace-send verifies certificates: one that nobody vouches for gets nothing, one that --ca names and
+# that is of the host gets all
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+. "$repo/tests/lib/export.sh"
+
+need_root
+need_program openssl
+unset https_proxy HTTPS_PROXY ALL_PROXY all_proxy
+
+put_record 01m8grcbq84h03083qe5vt6fs0
+
+# make_certificate NAME SUBJECT_ALTERNATIVE
+make_certificate()
+{
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$1" \
+		-addext "subjectAltName=$2" -keyout "$tmp/$1.key" -out "$tmp/$1.pem" 2>"$tmp/openssl" ||
+		fail "openssl: $(<"$tmp/openssl")"
+}
+
+# send_to NAME [OPTION...]: to a receiver with this certificate.
+send_to()
+{
+	start_receiver --tls "$tmp/$1.pem" "$tmp/$1.key"
+	menace export --format otlp --endpoint "https${url#http}/ok" --retries 0 "${@:2}"
+	requests=$(count_requests ok)
+	stop_receiver
+}
+
+make_certificate ours IP:127.0.0.1
+make_certificate other DNS:other.example
+
+send_to ours
+assert_status 125
+assert_contains "$stderr" "self-signed certificate"
+assert_eq "$requests" 0 "requests"
+send_to other --ca "$tmp/other.pem"
+assert_status 125
+assert_contains "$stderr" "target host name"
+assert_eq "$requests" 0 "requests"
+send_to ours --ca "$tmp/other.pem"
+assert_status 125
+assert_eq "$requests" 0 "requests"
+send_to ours --ca "$tmp/ours.pem"
+assert_status 0
+assert_eq "$requests" 2 "requests"
+send_to ours --ca "$tmp/nothing.pem"
+assert_status 125

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Prometheus' own tool has nothing to say about names, units and help of the metrics
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+. "$repo/tests/lib/export.sh"
+
+need_root
+need_program promtool
+
+put_records
+"$MENACE" export --format prometheus >"$tmp/metrics.prom"
+run_plain promtool check metrics <"$tmp/metrics.prom"
+assert_status 0
+assert_eq "$stdout$stderr" "" "what promtool says"
