@@ -367,12 +367,20 @@ static void add_start(struct mr_facts *facts)
 	facts->v[facts->n - 1].time_ns = start_ns;
 }
 
+/* Of one instant: a run ends after its processes, and these after what they did. */
+static int rank(const struct mr_fact *fact)
+{
+	return fact->kind == MR_FACT_run_end ? 2 : fact->kind == MR_FACT_exit;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct mr_fact *x = a, *y = b;
 
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? -1 : 1;
+	if (rank(x) != rank(y))
+		return rank(x) < rank(y) ? -1 : 1;
 	return x->n < y->n ? -1 : x->n > y->n;
 }
 

@@ -90,7 +90,6 @@ static const struct mr_map_row common_map[] = {
 static const struct mr_map_row run_map[] = {
 	MR_MAP_FIELD("process.uid", "process_uid"),
 	MR_MAP_FIELD_AS("process.name", "program", BASENAME),
-	MR_MAP_FIELD("process.path", "program"),
 	MR_MAP_FIELD("process.cmd_line", "cmd_line"),
 	MR_MAP_FIELD_AS("process.created_time", "start_ns", MS),
 	MR_MAP_CONST("process.sandbox", NULL, "menace"),
