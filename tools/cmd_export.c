@@ -3,24 +3,21 @@
  * menace export: runs in the formats of other programs
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 #include "runtime/export/export.h"
 #include "tools/cmd.h"
 #include "tools/handover.h"
 #include "tools/outfile.h"
+#include "tools/progress.h"
 
 #define FORMATS_MAX 16
-#define PROGRESS_AFTER_NS UINT64_C(1000000000)
-#define PROGRESS_EVERY_NS UINT64_C(200000000)
 
 struct export
 {
@@ -29,7 +26,7 @@ struct export
 	const char *endpoint, *ca, *timeout, *retries, *retry_wait; /* for menace-send */
 	struct mr_cmd_list headers;
 	int64_t since_us, until_us;
-	uint64_t began_ns, told_ns; /* 0: nothing was told yet */
+	struct mr_progress progress;
 };
 
 static const struct mr_cmd_row rows[] = {
@@ -80,16 +77,9 @@ static int find_format(const char *name, const struct mr_export_format **ret, st
 	return r;
 }
 
-/* One line that is written over, for people, and only when it takes long. */
 static void tell_progress(void *owner, uint64_t done, uint64_t total)
 {
-	struct export *export = owner;
-	uint64_t now = mr_now_ns();
-
-	if (now - export->began_ns < PROGRESS_AFTER_NS || now - export->told_ns < PROGRESS_EVERY_NS)
-		return;
-	export->told_ns = now;
-	fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " runs exported", done, total);
+	mr_progress_tell(&((struct export *)owner)->progress, done, total);
 }
 
 static int write_runs(struct export *export, struct mr_store *store,
@@ -98,13 +88,11 @@ static int write_runs(struct export *export, struct mr_store *store,
 {
 	int r;
 
-	export->began_ns = mr_now_ns();
+	opts->progress = tell_progress;
 	opts->owner = export;
-	if (isatty(STDERR_FILENO))
-		opts->progress = tell_progress;
+	mr_progress_begin(&export->progress, "exporting runs");
 	r = mr_export(store, format, opts, err);
-	if (export->told_ns > 0)
-		fprintf(stderr, "\r\033[K");
+	mr_progress_end(&export->progress);
 	return r;
 }
 

@@ -32,6 +32,7 @@ import os, pty, resource, sys
 pid, terminal = pty.fork()
 if pid == 0:
     os.dup2(os.open(sys.argv[3], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 1)
+    os.environ["TERM"] = "vt100"
     os.execv(sys.argv[1], [sys.argv[1], "export", "--format", sys.argv[2]])
 told = b""
 while True:
@@ -54,4 +55,4 @@ END
 
 export_measured "$many" jsonl
 export_measured $((many * 2 + 23)) cef
-assert_match "$told" "\\\\r[0-9]+ of $many runs exported.*\\\\r\\\\x1b\\[K'$" "progress"
+assert_match "$told" "\\\\rexporting runs: [0-9]+ of $many \\([0-9]+ %\\).*\\\\r +\\\\r'$" "progress"
