@@ -49,6 +49,8 @@ static const struct class_row {
 	{ MR_FACT_oom, "", 5, "Processes killed for want of memory" },
 	{ MR_FACT_limit, "", 4, "Limit met" },
 	{ MR_FACT_degraded, "", 6, "Protection given up" },
+	{ MR_FACT_open, "", 2, "File opened" },
+	{ MR_FACT_attempt, "", 4, "Sensitive system call" },
 	{ MR_FACT_event, "", 1, "Other event" },
 };
 
@@ -99,6 +101,7 @@ static const struct mr_map_row map[] = {
 
 static const struct mr_map_row dns_map[] = {
 	MR_MAP_FIELD("dhost", "name"),
+	MR_MAP_FIELD_AS("dst", "server", IP),
 	MR_MAP_FIELD("proto", "transport"),
 	MR_MAP_END,
 };

@@ -48,6 +48,8 @@ static const struct class_row {
 	{ MR_FACT_denial, "", "alert", "process", "denied", "failure" },
 	{ MR_FACT_limit, "", "alert", "process", "info", NULL },
 	{ MR_FACT_degraded, "", "alert", "configuration", "info", NULL },
+	{ MR_FACT_open, "", "event", "file", "access", NULL },
+	{ MR_FACT_attempt, "", "alert", "process", "info", NULL },
 	{ MR_FACT_event, "", "event", "process", "info", NULL },
 };
 
@@ -132,6 +134,7 @@ static const struct mr_map_row dns_map[] = {
 	MR_MAP_FIELD("dns.question.name", "name"),
 	MR_MAP_FIELD("dns.question.type", "type"),
 	MR_MAP_FIELD("network.transport", "transport"),
+	MR_MAP_FIELD_AS("destination.ip", "server", IP),
 	MR_MAP_CONST("network.protocol", NULL, "dns"),
 	MR_MAP_CONST("dns.type", NULL, "query"),
 	MR_MAP_END,
@@ -168,6 +171,8 @@ static const struct mr_map_row *own_map(const struct mr_fact *fact)
 	case MR_FACT_exec:
 	case MR_FACT_crash:
 	case MR_FACT_event:
+	case MR_FACT_open:
+	case MR_FACT_attempt:
 	case MR_FACT_denial:
 	case MR_FACT_oom:
 	case MR_FACT_limit:
@@ -178,18 +183,25 @@ static const struct mr_map_row *own_map(const struct mr_fact *fact)
 	return no_map;
 }
 
-static void set_class(json_t *document, const struct mr_fact *fact)
+static const struct class_row *find_class(const struct mr_fact *fact)
 {
 	size_t i = 0;
 
 	while (i < N_ELEMENTS(classes) && !mr_fact_is(fact, classes[i].kind, classes[i].variant))
 		i++;
 	mr_assert(i < N_ELEMENTS(classes)); /* each kind has a row for any variant */
-	mr_map_set(document, "event.kind", json_string(classes[i].event_kind));
-	mr_map_set(document, "event.category", json_pack("[s]", classes[i].category));
-	mr_map_set(document, "event.type", json_pack("[s]", classes[i].type));
-	if (classes[i].outcome)
-		mr_map_set(document, "event.outcome", json_string(classes[i].outcome));
+	return &classes[i];
+}
+
+static void set_class(json_t *document, const struct mr_fact *fact)
+{
+	const struct class_row *class = find_class(fact);
+
+	mr_map_set(document, "event.kind", json_string(class->event_kind));
+	mr_map_set(document, "event.category", json_pack("[s]", class->category));
+	mr_map_set(document, "event.type", json_pack("[s]", class->type));
+	if (class->outcome)
+		mr_map_set(document, "event.outcome", json_string(class->outcome));
 }
 
 static json_t *make_document(const struct mr_facts *facts, const struct mr_fact *fact)

@@ -40,7 +40,7 @@ bool mr_fact_is(const struct mr_fact *fact, enum mr_fact_kind kind, const char *
 struct loading {
 	struct mr_facts *facts;
 	const struct source *source;
-	bool has_connections;
+	json_t *connected; /* set of "process, peer" that connections has */
 };
 
 static const struct source {
@@ -238,11 +238,33 @@ static enum mr_fact_kind take_event(json_t *row)
 	unpack(row, "detail");
 	json_object_update_missing(row, json_object_get(row, "detail"));
 	json_object_del(row, "detail");
+	if (kind != MR_FACT_event)
+		json_object_del(row, "type"); /* is its kind */
 	if (kind == MR_FACT_exec)
 		json_object_set(row, "exe", json_object_get(row, "object"));
+	if (kind == MR_FACT_open)
+		json_object_set(row, "path", json_object_get(row, "object"));
 	if (is_net(kind))
 		normalise_net(row, kind);
 	return kind;
+}
+
+/* A connection that was asked for, and has a row that says what became of it. */
+static bool is_told(struct loading *loading, enum mr_fact_kind kind, const json_t *row)
+{
+	mr_auto_free char *key = NULL;
+	int64_t tgid = 0, port = 0;
+
+	if (kind != MR_FACT_connection && kind != MR_FACT_connect)
+		return false;
+	get_integer(row, "tgid", &tgid);
+	get_integer(row, "remote_port", &port);
+	key = mr_str_format("%lld %s %lld", (long long)tgid, get_text(row, "remote"),
+			    (long long)port);
+	if (kind == MR_FACT_connect)
+		return json_object_get(loading->connected, key);
+	json_object_set_new_nocheck(loading->connected, key, json_true());
+	return false;
 }
 
 static int on_row(const json_t *borrowed, void *owner, struct mr_error *err)
@@ -257,10 +279,8 @@ static int on_row(const json_t *borrowed, void *owner, struct mr_error *err)
 	(void)err;
 	if (kind == MR_FACT_event)
 		kind = take_event(row);
-	if (kind == MR_FACT_connection)
-		loading->has_connections = true;
-	if (is_net(kind) && loading->has_connections)
-		return 0; /* would be told twice */
+	if (is_told(loading, kind, row))
+		return 0;
 	add_derived(row, loading->facts->run);
 	timed = source->time && get_integer(row, source->time, &boot_ns);
 	/* A known event's type is its kind. */
@@ -395,7 +415,8 @@ static void sort_facts(struct mr_facts *facts)
 static int load_rows(struct mr_store *store, struct mr_facts *facts, struct mr_error *err)
 {
 	const json_t *run_id = json_object_get(facts->run, "run_id");
-	struct loading loading = { .facts = facts };
+	mr_auto_json json_t *connected = json_object();
+	struct loading loading = { .facts = facts, .connected = connected };
 	int r;
 
 	r = mr_query_each(store, "run.processes", json_pack("{s:O}", "run_id", run_id), on_process,

@@ -64,6 +64,9 @@ static const struct class_row {
 	{ MR_FACT_oom, "", CLASS_FINDING, 1, MEDIUM, "Processes were killed for want of memory" },
 	{ MR_FACT_limit, "", CLASS_FINDING, 1, LOW, "A limit was met" },
 	{ MR_FACT_degraded, "", CLASS_FINDING, 1, MEDIUM, "A protection was given up" },
+	{ MR_FACT_open, "", CLASS_FILE, 14, INFORMATIONAL, "Open" },
+	{ MR_FACT_attempt, "", CLASS_FINDING, 1, LOW,
+	  "A sensitive system call got past the filter" },
 	{ MR_FACT_event, "", CLASS_BASE, 99, INFORMATIONAL, "Other event" },
 };
 
@@ -171,7 +174,9 @@ static const struct mr_map_row dns_map[] = {
 	MR_MAP_FIELD("query.type", "type"),
 	MR_MAP_CONST("connection_info.direction_id", NULL, "#2"),
 	MR_MAP_FIELD("connection_info.protocol_name", "transport"),
+	MR_MAP_FIELD_AS("dst_endpoint.ip", "server", IP),
 	MR_MAP_FIELD("actor.process.pid", "pid"),
+	MR_MAP_FIELD("actor.process.uid", "process_uid"),
 	MR_MAP_END,
 };
 
@@ -190,8 +195,9 @@ static const struct mr_map_row file_map[] = {
 	MR_MAP_FIELD("file.hashes[].value", "sha256"),
 	MR_MAP_CONST("file.hashes[].algorithm_id", "sha256", "#3"),
 	MR_MAP_CONST("file.hashes[].algorithm", "sha256", "SHA-256"),
-	MR_MAP_FIELD_AS("start_time", "run.start_ns", MS), /* in between it happened */
-	MR_MAP_FIELD_AS("end_time", "run.end_ns", MS),
+	MR_MAP_FIELD("actor.process.pid", "pid"),
+	MR_MAP_FIELD("actor.process.uid", "process_uid"),
+	MR_MAP_FIELD("actor.process.name", "comm"),
 	MR_MAP_END,
 };
 

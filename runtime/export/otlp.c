@@ -312,7 +312,7 @@ static int add_metrics(struct mr_export *x, const json_t *run, struct mr_error *
 
 static bool is_warning(enum mr_fact_kind kind)
 {
-	return kind >= MR_FACT_denial || kind == MR_FACT_crash;
+	return kind >= MR_FACT_denial || kind == MR_FACT_crash || kind == MR_FACT_attempt;
 }
 
 /* The 128 bits that an id of a run is, so that its records are one trace. */

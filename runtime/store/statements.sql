@@ -309,7 +309,7 @@ SELECT boot_ns, events.type, tgid, start_boot_ns, tid, comm, object, result, det
 FROM events WHERE run_id = :run_id ORDER BY n;
 
 --@ export.dns
-SELECT boot_ns, tgid, name, type, transport FROM dns WHERE run_id = :run_id ORDER BY n;
+SELECT * FROM dns WHERE run_id = :run_id ORDER BY n;
 
 --@ run.connections
 SELECT * FROM connections WHERE run_id = :run_id ORDER BY n;

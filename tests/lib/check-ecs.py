@@ -32,7 +32,7 @@ FIELDS = {
 KINDS = {"event", "alert"}
 CATEGORIES = {"process", "network", "file", "configuration"}
 TYPES = {"start", "end", "info", "error", "connection", "allowed", "denied", "protocol", "creation",
-         "deletion", "change"}
+         "deletion", "change", "access"}
 OUTCOMES = {"success", "failure", "unknown"}
 
 

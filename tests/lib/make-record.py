@@ -36,6 +36,9 @@ def record(run_id, size):
         event(6, "sendmsg", object="10.0.0.1:9", detail={"family": 2, "kind": 2, "protocol": 17}),
         event(7, "crash", object="SEGV", detail={"signal": 11, "si_code": 1, "address": "0x0",
                                                  "frames": ["0x1", "0x2"]}),
+        event(3, "connect", object="192.0.2.1:443", detail={"family": 2, "kind": 1, "protocol": 6}),
+        event(8, "open", object="/etc/" + NASTY, detail={"flags": 1}),
+        event(8, "attempt", object="setuid", detail={"nr": 105}),
         event(8, "novelty", object=NASTY, detail={"depth": {"a": [1, 2.5, None, True]}}),
     ]
     connections = [
@@ -48,7 +51,8 @@ def record(run_id, size):
     telemetry = {
         "complete": False, "usage": {"cpu_us": 5, "own_cpu_ns": 7}, "processes": [process],
         "events": events, "counters": {"forks": 3, "execs": 2, "packets_in": 4, "packet_bytes_in": 50},
-        "dns": [{"boot_ns": boot + 20, "tgid": 100, "name": NASTY, "type": "AAAA", "transport": "udp"}],
+        "dns": [{"boot_ns": boot + 20, "tgid": 100, "start_boot_ns": boot + 1, "name": NASTY,
+                 "type": "AAAA", "transport": "udp", "server": "192.0.2.53"}],
         "losses": [{"type": "exec", "reason": "ring full", "count": 6}],
     }
     # A run has either rows of connections or events of them.

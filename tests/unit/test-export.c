@@ -243,15 +243,21 @@ static void connections_stand_for_their_events(void **state)
 	struct mr_error err = MR_ERROR_INIT;
 	mr_auto_facts struct mr_facts facts = { 0 };
 	struct fixture f = { 0 };
+	size_t asked = 0;
 
 	(void)state;
-	open_with(&f, json_pack("{s:[{s:i, s:s}], s:[{s:i, s:s, s:s}]}", "events", "boot_ns", 5,
-				"type", "connect", "connections", "boot_ns", 5, "verdict", "denied",
-				"remote", "192.0.2.1"));
+	open_with(&f, json_pack("{s:[{s:i, s:s, s:s, s:{}}, {s:i, s:s, s:s, s:{}}], s:[{s:i, s:s, "
+				"s:s, s:i}]}",
+				"events", "boot_ns", 5, "type", "connect", "object", "192.0.2.1:80",
+				"detail", "boot_ns", 6, "type", "connect", "object", "192.0.2.1:81",
+				"detail", "connections", "boot_ns", 5, "verdict", "denied",
+				"remote", "192.0.2.1", "remote_port", 80));
 	assert_int_equal(mr_facts_load(f.store, f.head, &facts, &err), 0);
 	assert_string_equal(find_fact(&facts, MR_FACT_connection)->variant, "denied");
 	for (size_t i = 0; i < facts.n; i++)
-		assert_int_not_equal(facts.v[i].kind, MR_FACT_connect);
+		asked += facts.v[i].kind == MR_FACT_connect;
+	assert_int_equal(asked, 1); /* for the port that has no row */
+	assert_int_equal(number_of(find_fact(&facts, MR_FACT_connect), "remote_port"), 81);
 	close_fixture(&f);
 }
 

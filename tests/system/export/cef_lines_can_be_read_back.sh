@@ -32,7 +32,7 @@ assert_eq "$(pick 'select(.header[3] == "denial") | [.severity, .header[4]]')" \
 [6,"Connection denied"]
 [6,"System call denied"]
 [8,"Mount denied"]'
-assert_eq "$(pick 'select(.header[3] == "connect") | .extension | [.dst, .dpt, .dhost, .proto]')" \
+assert_eq "$(pick 'select(.header[3] == "connect" and .extension.dpt == "80") | .extension | [.dst, .dpt, .dhost, .proto]')" \
 	'["127.0.0.1","80",null,"tcp"]'
 # The name as it was, but for what acts on a terminal.
 assert_eq "$(pick 'select(.header[3] == "exec") | .extension.filePath')" \

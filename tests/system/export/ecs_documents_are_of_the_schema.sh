@@ -14,7 +14,7 @@ menace export --format ecs
 assert_status 0
 check ecs
 assert_harmless
-assert_eq "$checked" "bind:2 change:18 connect:2 connection:5 crash:3 degraded:3 denial:12 dns:3 event:3 exec:3 exit:3 fork:3 limit:3 oom:3 run_end:3 run_start:3 sendmsg:2 socket:2"
+assert_eq "$checked" "attempt:3 bind:3 change:18 connect:5 connection:5 crash:3 degraded:3 denial:12 dns:3 event:3 exec:3 exit:3 fork:3 limit:3 oom:3 open:3 run_end:3 run_start:3 sendmsg:3 socket:3"
 
 # pick FILTER: of the documents, by jq.
 pick()
