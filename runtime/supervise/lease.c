@@ -284,11 +284,12 @@ static bool parse_text(char *text, size_t size, struct mr_lease_info *info)
 {
 	size_t n = bases_length(text);
 	char *line = text + n + 1, *end = n + 1 < size ? strchr(line, '\n') : NULL;
-	char *program = end + 1, *name;
+	char *program, *name;
 
 	if (!end || text[n] != '\n')
 		return false;
 	*end = '\0';
+	program = end + 1;
 	if (!parse_numbers(line, info))
 		return false;
 	name = program + strlen(program) + 1;

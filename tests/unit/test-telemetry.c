@@ -432,6 +432,7 @@ static void assert_question(const char *bytes, size_t size, const char *name, in
 
 static void names_are_read_as_zone_files_write_them(void **state)
 {
+	static const uint8_t end[] = { 0, 0, 1, 0, 1 };
 	char longest[260], text[MR_DNS_TYPE_SIZE];
 	struct mr_dns_question q;
 
@@ -450,13 +451,13 @@ static void names_are_read_as_zone_files_write_them(void **state)
 	for (size_t i = 0; i < 3; i++)
 		longest[i * 64] = 63;
 	longest[192] = 61;
-	memcpy(longest + 254, "\0\0\1\0\1", 5);
+	memcpy(longest + 254, end, 5);
 	mr_dns_read_question((const uint8_t *)longest, 259, &q);
 	assert_false(q.malformed);
 	assert_int_equal(strlen(q.name), 253);
 	longest[192] = 62;
 	longest[254] = 'x';
-	memcpy(longest + 255, "\0\0\1\0", 4);
+	memcpy(longest + 255, end, 4);
 	mr_dns_read_question((const uint8_t *)longest, 259, &q);
 	assert_true(q.malformed);
 	assert_string_equal(mr_dns_type_name(65, text), "HTTPS");
