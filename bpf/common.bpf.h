@@ -118,6 +118,7 @@ struct signal_struct {
 };
 struct sched_entity {
 	u64 sum_exec_runtime;
+	u64 prev_sum_exec_runtime; /* the same when it came on */
 };
 struct sched_info {
 	unsigned long long run_delay;

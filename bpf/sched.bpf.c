@@ -3,8 +3,12 @@
  * How long at a time does it run, and how long does it wait for a CPU?
  *
  * One hook: what a CPU is doing for whom is noted when a thread comes on, and settled
- * when it goes off: also what it does after its exit, when its memory is given back.  The wait is what the kernel's own scheduler measured for that very
- * thread, so it is never charged to whoever woke it.
+ * when it goes off: also what it does after its exit, when its memory is given back.
+ * The wait is what the kernel's own scheduler measured for that very thread, so it is
+ * never charged to whoever woke it.
+ *
+ * Some kernels do not tell of every switch: then the thread that goes off is not the one
+ * that was noted, and what the scheduler remembers of its turn has to do.
  */
 #include "bpf/common.bpf.h"
 
@@ -30,7 +34,7 @@ static __always_inline void settle(struct turn *t, struct task_struct *prev, u64
 	struct mr_wire_slot *slot = bpf_map_lookup_elem(&slots, &t->slot);
 	u64 delay;
 
-	if (!slot || slot->generation != t->generation || (u32)BPF_CORE_READ(prev, pid) != t->tid)
+	if (!slot || slot->generation != t->generation)
 		return;
 	add(&slot->histogram[MR_HIST_RUN][bucket_of(now - t->since_ns)], 1);
 	/* The scheduler has settled its own account by now, as it has not when a thread exits. */
@@ -44,6 +48,20 @@ static __always_inline void settle(struct turn *t, struct task_struct *prev, u64
 	add(&slot->histogram[MR_HIST_WAIT][bucket_of(delay)], 1);
 }
 
+/* Nobody saw it come on; how long it waited before that is not known. */
+static __always_inline void settle_unnoted(struct task_struct *prev)
+{
+	struct served s;
+	u64 ran;
+
+	if (!serve(prev, &s, MR_ROW_on_switch))
+		return;
+	ran = BPF_CORE_READ(prev, se.sum_exec_runtime) -
+	      BPF_CORE_READ(prev, se.prev_sum_exec_runtime);
+	add(&s.slot->histogram[MR_HIST_RUN][bucket_of(ran)], 1);
+	COUNT(&s, cpu_ns, ran);
+}
+
 SEC("raw_tp/sched_switch")
 int on_switch(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -54,14 +72,16 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!t)
 		return 0;
-	if (t->generation)
+	if (t->tid != (u32)BPF_CORE_READ(prev, pid))
+		settle_unnoted(prev);
+	else if (t->generation)
 		settle(t, prev, now);
 	t->generation = 0;
+	t->tid = (u32)BPF_CORE_READ(next, pid);
 	if (!serve(next, &s, MR_ROW_on_switch))
 		return 0;
 	t->generation = s.generation;
 	t->slot = s.index;
-	t->tid = (u32)BPF_CORE_READ(next, pid);
 	t->since_ns = now;
 	t->ran_ns = BPF_CORE_READ(next, se.sum_exec_runtime);
 	if (bpf_core_field_exists(next->sched_info.run_delay))
