@@ -67,3 +67,5 @@ run_plain env NO_COLOR=1 "$terminal" "expect=running; sort" "expect=$id" send=q 
 assert_eq "$stderr" "status 0; modes kept" "without colours"
 assert_not_contains "$stdout" $'\e[1m'
 go "$name"
+end_of "$supervisor"
+assert_eq "$status" 0 "the run"
