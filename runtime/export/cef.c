@@ -106,16 +106,6 @@ static const struct mr_map_row dns_map[] = {
 	MR_MAP_END,
 };
 
-static const struct class_row *find_class(const struct mr_fact *fact)
-{
-	size_t i = 0;
-
-	while (i < N_ELEMENTS(classes) && !mr_fact_is(fact, classes[i].kind, classes[i].variant))
-		i++;
-	mr_assert(i < N_ELEMENTS(classes)); /* each kind has a row for any variant */
-	return &classes[i];
-}
-
 static void add_header_field(struct mr_buf *out, const char *text)
 {
 	mr_escape(out, MR_ESCAPE_CEF_HEADER, text, strlen(text));
@@ -125,7 +115,7 @@ static void add_header_field(struct mr_buf *out, const char *text)
 static void add_header(struct mr_buf *out, const struct mr_facts *facts, const struct mr_fact *fact)
 {
 	const char *version = json_string_value(json_object_get(facts->run, "version"));
-	const struct class_row *class = find_class(fact);
+	const struct class_row *class = mr_fact_choose(fact, classes);
 
 	mr_buf_add(out, "CEF:0|menace|menace-run|");
 	add_header_field(out, version ? version : "");

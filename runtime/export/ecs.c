@@ -183,19 +183,9 @@ static const struct mr_map_row *own_map(const struct mr_fact *fact)
 	return no_map;
 }
 
-static const struct class_row *find_class(const struct mr_fact *fact)
-{
-	size_t i = 0;
-
-	while (i < N_ELEMENTS(classes) && !mr_fact_is(fact, classes[i].kind, classes[i].variant))
-		i++;
-	mr_assert(i < N_ELEMENTS(classes)); /* each kind has a row for any variant */
-	return &classes[i];
-}
-
 static void set_class(json_t *document, const struct mr_fact *fact)
 {
-	const struct class_row *class = find_class(fact);
+	const struct class_row *class = mr_fact_choose(fact, classes);
 
 	mr_map_set(document, "event.kind", json_string(class->event_kind));
 	mr_map_set(document, "event.category", json_pack("[s]", class->category));
@@ -204,12 +194,15 @@ static void set_class(json_t *document, const struct mr_fact *fact)
 		mr_map_set(document, "event.outcome", json_string(class->outcome));
 }
 
-static json_t *make_document(const struct mr_facts *facts, const struct mr_fact *fact)
+static json_t *make_document(const struct mr_export *x, const json_t *head,
+			     const struct mr_facts *facts, const struct mr_fact *fact)
 {
 	const struct mr_map_row *const maps[] = { map, own_map(fact) };
 	mr_auto_json json_t *rest = mr_map_rest(fact, maps, N_ELEMENTS(maps));
 	json_t *document = json_object();
 
+	(void)x;
+	(void)head;
 	mr_map_nest(document, map, facts, fact);
 	mr_map_nest(document, own_map(fact), facts, fact);
 	set_class(document, fact);
@@ -219,15 +212,7 @@ static json_t *make_document(const struct mr_facts *facts, const struct mr_fact 
 
 static int write_run(struct mr_export *x, const json_t *head, struct mr_error *err)
 {
-	mr_auto_facts struct mr_facts facts = { 0 };
-	int r = mr_facts_load(x->store, head, &facts, err);
-
-	for (size_t i = 0; i < facts.n && r == 0; i++) {
-		mr_auto_json json_t *document = make_document(&facts, &facts.v[i]);
-
-		r = mr_export_write_json(x, document, err);
-	}
-	return r;
+	return mr_export_write_facts(x, head, make_document, err);
 }
 
 const struct mr_export_format mr_export_ecs = {

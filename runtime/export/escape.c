@@ -14,7 +14,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/str.h"
-#include "runtime/export/buf.h"
+#include "runtime/base/buf.h"
 
 static const struct style {
 	const char *special; /* bytes that have an escape ... */

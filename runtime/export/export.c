@@ -17,6 +17,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/export/facts.h"
 #include "runtime/export/format.h"
 #include "runtime/store/query.h"
 
@@ -95,6 +96,20 @@ int mr_export_write_json(struct mr_export *x, const json_t *json, struct mr_erro
 	mr_export_json_text(json, &text);
 	mr_buf_add(&text, "\n");
 	return mr_export_write(x, text.text, text.len, err);
+}
+
+int mr_export_write_facts(struct mr_export *x, const json_t *head, mr_export_make_fn *make,
+			  struct mr_error *err)
+{
+	mr_auto_facts struct mr_facts facts = { 0 };
+	int r = mr_facts_load(x->store, head, &facts, err);
+
+	for (size_t i = 0; i < facts.n && r == 0; i++) {
+		mr_auto_json json_t *document = make(x, head, &facts, &facts.v[i]);
+
+		r = mr_export_write_json(x, document, err);
+	}
+	return r;
 }
 
 /* --- run by run ------------------------------------------------------------ */

@@ -18,7 +18,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
-#include "runtime/export/buf.h"
+#include "runtime/base/buf.h"
 #include "runtime/store/query.h"
 
 static const char *const kind_names[] = {

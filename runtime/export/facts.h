@@ -31,8 +31,19 @@ struct mr_fact {
 	struct json_t *row; /* owned; null is "nobody measured it" */
 };
 
-/* Is it of this kind and variant?  variant "": any.  How the tables of the formats choose a row. */
+/* Is it of this kind and variant?  variant "": any. */
 bool mr_fact_is(const struct mr_fact *fact, enum mr_fact_kind kind, const char *variant);
+/* The first row of a table whose members kind and variant it is of; each kind must have a row for
+ * any variant. */
+#define mr_fact_choose(fact_, rows_)                                              \
+	({                                                                        \
+		size_t i_ = 0;                                                    \
+		while (i_ < N_ELEMENTS(rows_) &&                                  \
+		       !mr_fact_is(fact_, (rows_)[i_].kind, (rows_)[i_].variant)) \
+			i_++;                                                     \
+		mr_assert(i_ < N_ELEMENTS(rows_));                                \
+		&(rows_)[i_];                                                     \
+	})
 
 struct mr_facts {
 	struct json_t *run; /* the run's own columns, owned */

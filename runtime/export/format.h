@@ -8,11 +8,13 @@
 
 #include <stddef.h>
 
-#include "runtime/export/buf.h"
+#include "runtime/base/buf.h"
 
 struct json_t;
 struct mr_error;
 struct mr_export_opts;
+struct mr_fact;
+struct mr_facts;
 struct mr_store;
 
 /* An export under way. */
@@ -45,3 +47,8 @@ int mr_export_write(struct mr_export *x, const char *text, size_t size, struct m
 void mr_export_json_text(const struct json_t *json, struct mr_buf *out);
 /* The same on a line of its own. */
 int mr_export_write_json(struct mr_export *x, const struct json_t *json, struct mr_error *err);
+/* For a format that is a document for each fact of a run: make gives it, new reference. */
+typedef struct json_t *mr_export_make_fn(const struct mr_export *x, const struct json_t *head,
+					 const struct mr_facts *facts, const struct mr_fact *fact);
+int mr_export_write_facts(struct mr_export *x, const struct json_t *head, mr_export_make_fn *make,
+			  struct mr_error *err);

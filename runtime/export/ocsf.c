@@ -242,16 +242,6 @@ static const struct class_fields {
 	{ CLASS_DNS, "DNS Activity", dns_map, { "host" } },
 };
 
-static const struct class_row *find_class(const struct mr_fact *fact)
-{
-	size_t i = 0;
-
-	while (i < N_ELEMENTS(classes) && !mr_fact_is(fact, classes[i].kind, classes[i].variant))
-		i++;
-	mr_assert(i < N_ELEMENTS(classes)); /* each kind has a row for any variant */
-	return &classes[i];
-}
-
 static const struct class_fields *find_fields(int class_uid)
 {
 	size_t i = 0;
@@ -353,7 +343,7 @@ static void set_unmapped(json_t *event, const struct mr_fact *fact, const struct
 static json_t *make_event(const struct mr_export *x, const json_t *head,
 			  const struct mr_facts *facts, const struct mr_fact *fact)
 {
-	const struct class_row *class = find_class(fact);
+	const struct class_row *class = mr_fact_choose(fact, classes);
 	const struct class_fields *fields_of = find_fields(class->class_uid);
 	const struct mr_map_row *map = is_run(fact) ? run_map : fields_of->map;
 	const char *direction = json_string_value(json_object_get(fact->row, "direction"));
@@ -380,15 +370,7 @@ static json_t *make_event(const struct mr_export *x, const json_t *head,
 
 static int write_run(struct mr_export *x, const json_t *head, struct mr_error *err)
 {
-	mr_auto_facts struct mr_facts facts = { 0 };
-	int r = mr_facts_load(x->store, head, &facts, err);
-
-	for (size_t i = 0; i < facts.n && r == 0; i++) {
-		mr_auto_json json_t *event = make_event(x, head, &facts, &facts.v[i]);
-
-		r = mr_export_write_json(x, event, err);
-	}
-	return r;
+	return mr_export_write_facts(x, head, make_event, err);
 }
 
 const struct mr_export_format mr_export_ocsf = {

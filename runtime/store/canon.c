@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
@@ -84,29 +85,12 @@ const char *mr_canon_number(double value, char *buf)
 	return buf;
 }
 
-/* Text that grows. */
-struct out {
-	char *buf;
-	size_t n, room;
-};
-
-static void add(struct out *out, const char *text, size_t size)
+static void add_char(struct mr_buf *out, char c)
 {
-	if (out->n + size + 1 > out->room) {
-		out->room = (out->n + size + 1) * 2;
-		out->buf = realloc(out->buf, out->room);
-		mr_assert(out->buf);
-	}
-	memcpy(out->buf + out->n, text, size);
-	out->n += size;
+	mr_buf_addn(out, &c, 1);
 }
 
-static void add_char(struct out *out, char c)
-{
-	add(out, &c, 1);
-}
-
-static void add_escape(struct out *out, unsigned char c)
+static void add_escape(struct mr_buf *out, unsigned char c)
 {
 	static const char letters[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
 					['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\' };
@@ -116,10 +100,10 @@ static void add_escape(struct out *out, unsigned char c)
 		snprintf(text, sizeof(text), "\\%c", letters[c]);
 	else
 		snprintf(text, sizeof(text), "\\u%04x", c);
-	add(out, text, strlen(text));
+	mr_buf_add(out, text);
 }
 
-static void put_string(struct out *out, const char *text, size_t size)
+static void put_string(struct mr_buf *out, const char *text, size_t size)
 {
 	size_t plain = 0; /* where the part that needs no escape begins */
 
@@ -129,11 +113,11 @@ static void put_string(struct out *out, const char *text, size_t size)
 
 		if (c >= 0x20 && c != '"' && c != '\\')
 			continue;
-		add(out, text + plain, i - plain);
+		mr_buf_addn(out, text + plain, i - plain);
 		add_escape(out, c);
 		plain = i + 1;
 	}
-	add(out, text + plain, size - plain);
+	mr_buf_addn(out, text + plain, size - plain);
 	add_char(out, '"');
 }
 
@@ -153,9 +137,9 @@ static int compare_keys(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void put(struct out *out, const json_t *json);
+static void put(struct mr_buf *out, const json_t *json);
 
-static void put_object(struct out *out, const json_t *json)
+static void put_object(struct mr_buf *out, const json_t *json)
 {
 	size_t n = json_object_size(json);
 	mr_auto_free const char **keys = mr_str_alloc(n * sizeof(*keys));
@@ -177,7 +161,7 @@ static void put_object(struct out *out, const json_t *json)
 	add_char(out, '}');
 }
 
-static void put_array(struct out *out, const json_t *json)
+static void put_array(struct mr_buf *out, const json_t *json)
 {
 	add_char(out, '[');
 	for (size_t i = 0; i < json_array_size(json); i++) {
@@ -188,7 +172,7 @@ static void put_array(struct out *out, const json_t *json)
 	add_char(out, ']');
 }
 
-static void put_integer(struct out *out, json_int_t value)
+static void put_integer(struct mr_buf *out, json_int_t value)
 {
 	bool exact = value <= EXACT_MAX && value >= -EXACT_MAX;
 	uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -204,15 +188,10 @@ static void put_integer(struct out *out, json_int_t value)
 		*--p = '-';
 	if (!exact)
 		*--p = '"';
-	add(out, p, (size_t)(text + sizeof(text) - p));
+	mr_buf_addn(out, p, (size_t)(text + sizeof(text) - p));
 }
 
-static void put_word(struct out *out, const char *word)
-{
-	add(out, word, strlen(word));
-}
-
-static void put(struct out *out, const json_t *json)
+static void put(struct mr_buf *out, const json_t *json)
 {
 	char number[MR_CANON_NUMBER_SIZE];
 
@@ -230,28 +209,25 @@ static void put(struct out *out, const json_t *json)
 		put_integer(out, json_integer_value(json));
 		return;
 	case JSON_REAL:
-		put_word(out, mr_canon_number(json_real_value(json), number));
+		mr_buf_add(out, mr_canon_number(json_real_value(json), number));
 		return;
 	case JSON_TRUE:
-		put_word(out, "true");
+		mr_buf_add(out, "true");
 		return;
 	case JSON_FALSE:
-		put_word(out, "false");
+		mr_buf_add(out, "false");
 		return;
 	case JSON_NULL:
-		put_word(out, "null");
+		mr_buf_add(out, "null");
 		return;
 	}
 }
 
 char *mr_canon_text(const struct json_t *json, size_t *ret_size)
 {
-	struct out out = { .room = 8192 };
+	struct mr_buf out = { 0 };
 
-	out.buf = malloc(out.room);
-	mr_assert(out.buf);
 	put(&out, json);
-	out.buf[out.n] = '\0';
-	*ret_size = out.n;
-	return out.buf;
+	*ret_size = out.len;
+	return out.text;
 }

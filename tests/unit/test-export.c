@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "runtime/export/buf.h"
+#include "runtime/base/buf.h"
 #include "runtime/export/escape.h"
 #include "runtime/export/export.h"
 #include "runtime/export/facts.h"

@@ -4,7 +4,7 @@
  *
  * Doubles when full, so that a line of any length costs its length.
  */
-#include "runtime/export/buf.h"
+#include "runtime/base/buf.h"
 
 #include <stdarg.h>
 #include <stdio.h>
