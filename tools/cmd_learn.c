@@ -27,6 +27,7 @@
 #include "runtime/spec/policy.h"
 #include "tools/cmd.h"
 #include "tools/learned.h"
+#include "tools/outfile.h"
 
 #define RUNS_MAX 1000
 #define THRESHOLD_MAX 1000000
@@ -187,25 +188,17 @@ static int run_once(struct mr_learned *learned, char *program, char **words, str
 	return 0;
 }
 
-/* A new file takes the place of an old one at once. */
 static int write_file(const char *path, const char *text, struct mr_error *err)
 {
-	mr_auto_free char *temporary = mr_str_format("%s.XXXXXX", path);
-	mr_auto_close int fd = mkostemp(temporary, O_CLOEXEC);
-	int r;
+	struct mr_outfile file = MR_OUTFILE_INIT;
+	int r = mr_outfile_open(path, 0644, &file, err);
 
-	if (fd < 0)
-		return mr_err(err, MR_E_SYS, errno, "make %s: %m", temporary);
-	r = mr_write_full(fd, text, strlen(text));
-	if (r == 0 && fchmod(fd, 0644) < 0)
-		r = -errno;
-	if (r == 0 && rename(temporary, path) < 0)
-		r = -errno;
-	if (r < 0) {
-		unlink(temporary);
-		return mr_err(err, MR_E_SYS, -r, "write %s: %m", path);
-	}
-	return 0;
+	if (r == 0 && fputs(text, file.stream) < 0)
+		r = mr_err(err, MR_E_SYS, errno, "write %s: %m", path);
+	if (r == 0)
+		r = mr_outfile_commit(&file, err);
+	mr_outfile_deinit(&file);
+	return r;
 }
 
 static int write_policy(const struct mr_learned *learned, const struct learn *learn,

@@ -17,6 +17,7 @@
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/base/units.h"
 #include "runtime/spec/policy.h"
 #include "runtime/store/query.h"
 #include "tools/cmd.h"
@@ -327,17 +328,19 @@ static enum mr_policy_protocol protocol_of(const json_t *row)
 	return number == 17 || (number == 0 && kind == 2) ? MR_POLICY_UDP : MR_POLICY_ANY_PROTOCOL;
 }
 
-/* "127.0.0.1:80", "[::1]:80" */
+/* "127.0.0.1:80", "[::1]:80"; what is not written so is not known, rather than allowed. */
 static void judge_event(const struct subject *s, const json_t *row, struct verdict *v)
 {
-	mr_auto_free char *text = mr_str_dup(json_string_value(json_object_get(row, "object")));
+	const char *object = json_string_value(json_object_get(row, "object"));
+	mr_auto_free char *text = mr_str_dup(object ? object : "");
 	char *colon = strrchr(text, ':'), *host = text;
-	unsigned long port;
+	uint64_t port;
 
-	if (!colon)
+	if (!colon || mr_units_parse_count(colon + 1, &port, NULL) < 0 || port > UINT16_MAX) {
+		is_unknown(v, "an address that was recorded cannot be read");
 		return;
+	}
 	*colon = '\0';
-	port = strtoul(colon + 1, NULL, 10);
 	if (host[0] == '[') {
 		host++;
 		host[strcspn(host, "]")] = '\0';

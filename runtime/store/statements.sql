@@ -540,7 +540,7 @@ GROUP BY object ORDER BY min(n);
 
 --@ replay.connects
 SELECT object, detail ->> 'protocol' AS protocol, max(detail ->> 'kind') AS kind FROM events
-WHERE run_id = :run_id AND type IN ('connect', 'sendmsg') AND object IS NOT NULL
+WHERE run_id = :run_id AND type IN ('connect', 'sendmsg')
 GROUP BY object, detail ->> 'protocol' ORDER BY object;
 
 --@ replay.knows

@@ -52,6 +52,20 @@ assert_eq "$(jq -r '.runs[0].classes | "\(.syscalls.state) \(.limits.state)"' "$
 assert_match "$(jq -r '.runs[0].classes.limits.denied[0]' "$tmp/stdout")" \
 	'^limits.wall_ms: [0-9]+ used, 1 allowed$'
 
+# An address that cannot be read is not known, rather than allowed.
+policy '"hosts": [{"host": "127.0.0.1", "port": 9, "protocol": "udp"}]'
+run --net loopback -- bash -c ': >/dev/udp/127.0.0.1/9'
+id=$(json .run_id)
+menace replay --json "$tmp/policy.json" "$id"
+assert_status 0
+assert_eq "$(jq -r '.runs[0].classes.hosts.state' "$tmp/stdout")" judged
+for object in NULL "'127.0.0.1'" "'127.0.0.1:9x'" "'127.0.0.1:65536'"; do
+	edit "UPDATE events SET object = $object WHERE run_id = '$id' AND type = 'connect'"
+	menace replay --json "$tmp/policy.json" "$id"
+	assert_eq "$(jq -r '.runs[0].classes.hosts.why' "$tmp/stdout")" \
+		"an address that was recorded cannot be read" "why, with $object"
+done
+
 menace replay "$tmp/policy.json" zzzz
 assert_status 1
 menace replay "$tmp/none"
