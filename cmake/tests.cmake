@@ -67,12 +67,7 @@ foreach(script ${system_tests})
   string(REGEX REPLACE "\\.sh$" "" name ${script})
   set(path ${CMAKE_SOURCE_DIR}/tests/system/${script})
   add_test(NAME system/${name} COMMAND bash ${path})
-  # What menace does with its files does not depend on the kernel: it is not repeated on another.
-  set(label system)
-  if(script MATCHES "^(export|store)/")
-    set(label tool)
-  endif()
-  set_tests_properties(system/${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 300
+  set_tests_properties(system/${name} PROPERTIES LABELS system SKIP_RETURN_CODE 77 TIMEOUT 300
     ENVIRONMENT "MENACE_RUN=$<TARGET_FILE:menace-run>;MENACE=$<TARGET_FILE:menace>;MENACE_STORE=none;MENACE_HELPERS=${CMAKE_BINARY_DIR}/bin/helpers")
   file(STRINGS ${path} serial REGEX "^# serial" LIMIT_COUNT 1)
   if(serial)
