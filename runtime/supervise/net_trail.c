@@ -26,7 +26,7 @@ struct name {
 	uint16_t type;
 	bool by_tcp, malformed;
 	uint8_t address[16];
-	char *text; /* owned */
+	char *text; /* owned by the trail's */
 };
 
 struct connection {
@@ -60,28 +60,38 @@ struct mr_net_trail *mr_net_trail_free(struct mr_net_trail *trail)
 	return NULL;
 }
 
+/* Its text lies in question. */
+static struct name read_name(const struct mr_event *e, uint64_t start_ns,
+			     struct mr_dns_question *question)
+{
+	struct name name = { .time_ns = e->time_ns,
+			     .start_ns = start_ns,
+			     .pid = e->pid,
+			     .family = e->dns.family,
+			     .questions = e->dns.questions,
+			     .by_tcp = e->dns.by_tcp };
+
+	mr_dns_read_question(e->dns.question, e->dns.kept, question);
+	name.type = question->type;
+	name.malformed = question->malformed || e->dns.questions == 0;
+	name.text = question->name;
+	memcpy(name.address, e->dns.address, sizeof(name.address));
+	return name;
+}
+
 static void take_name(struct mr_net_trail *trail, const struct mr_event *e, uint64_t start_ns)
 {
-	struct mr_dns_question q;
+	struct mr_dns_question question;
 	struct name *name;
 
 	if (trail->n_names == MR_NET_TRAIL_NAMES_MAX) {
 		trail->names_left_out++;
 		return;
 	}
-	mr_dns_read_question(e->dns.question, e->dns.kept, &q);
 	trail->names = mr_str_grow(trail->names, trail->n_names, &trail->names_cap, sizeof(*name));
 	name = &trail->names[trail->n_names++];
-	*name = (struct name){ .time_ns = e->time_ns,
-			       .start_ns = start_ns,
-			       .pid = e->pid,
-			       .family = e->dns.family,
-			       .questions = e->dns.questions,
-			       .type = q.type,
-			       .by_tcp = e->dns.by_tcp,
-			       .malformed = q.malformed || e->dns.questions == 0,
-			       .text = mr_str_dup(q.name) };
-	memcpy(name->address, e->dns.address, sizeof(name->address));
+	*name = read_name(e, start_ns, &question);
+	name->text = mr_str_dup(question.name);
 }
 
 /* Newest first: most end soon.  NULL: there is no room. */
@@ -262,20 +272,9 @@ static json_t *remote_json(const json_t *row)
 static json_t *dns_event(const struct mr_event *e, uint64_t start_ns)
 {
 	struct mr_dns_question question;
-	struct name name = { .time_ns = e->time_ns,
-			     .start_ns = start_ns,
-			     .pid = e->pid,
-			     .family = e->dns.family,
-			     .questions = e->dns.questions,
-			     .by_tcp = e->dns.by_tcp };
-	json_t *detail;
+	const struct name name = read_name(e, start_ns, &question);
+	json_t *detail = name_json(&name);
 
-	mr_dns_read_question(e->dns.question, e->dns.kept, &question);
-	name.text = question.name;
-	name.type = question.type;
-	name.malformed = question.malformed;
-	memcpy(name.address, e->dns.address, sizeof(name.address));
-	detail = name_json(&name);
 	return as_event("dns", detail, move(detail, "name"), e->comm[0] ? e->comm : NULL);
 }
 
@@ -292,8 +291,7 @@ json_t *mr_net_trail_show(const struct mr_event *e, uint64_t start_ns)
 				      .began = e->tcp.what == MR_EVENT_TCP_ASKED ||
 					       e->tcp.what == MR_EVENT_TCP_ACCEPTED,
 				      .accepted = e->tcp.what == MR_EVENT_TCP_ACCEPTED,
-				      .has_amounts = e->tcp.what == MR_EVENT_TCP_CLOSING ||
-						     e->tcp.what == MR_EVENT_TCP_CLOSED,
+				      .has_amounts = e->tcp.what > MR_EVENT_TCP_ACCEPTED,
 				      .closed = e->tcp.what == MR_EVENT_TCP_CLOSED,
 				      .failed = e->tcp.what == MR_EVENT_TCP_FAILED,
 				      .last = *e };

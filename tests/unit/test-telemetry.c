@@ -509,6 +509,55 @@ static void a_connection_is_one_row(void **state)
 	mr_net_trail_free(net);
 }
 
+/* What a follower is told of an event is what the trail keeps of it. */
+static void assert_told_as_kept(const struct mr_event *e, const char *const *keys, size_t n)
+{
+	struct mr_net_trail *net = mr_net_trail_new();
+	json_t *told = mr_net_trail_show(e, 3), *rows, *kept;
+
+	mr_net_trail_add(net, e, 3);
+	rows = mr_net_trail_rows(net);
+	kept = json_object_get(json_array_get(rows, 0), "detail");
+	for (size_t i = 0; i < n; i++) {
+		assert_non_null(json_object_get(kept, keys[i]));
+		assert_true(json_equal(json_object_get(json_object_get(told, "detail"), keys[i]),
+				       json_object_get(kept, keys[i])));
+	}
+	json_decref(told);
+	json_decref(rows);
+	mr_net_trail_free(net);
+}
+
+static void followers_are_told_what_is_kept(void **state)
+{
+	static const char *const of_name[] = { "type", "questions", "malformed", "server" };
+	static const char *const of_end[] = { "tx_packets", "rx_packets", "retransmits", "rtt_us",
+					      "tx_bytes",   "errno",	  "verdict",	 "closed" };
+	static const uint8_t question[] = { 1, 'a', 0, 0, 1, 0, 1 };
+	struct mr_event e = { .type = MR_EVENT_dns, .pid = 5, .time_ns = 10 };
+	json_t *told;
+
+	(void)state;
+	e.dns.family = 2;
+	e.dns.question = question;
+	e.dns.kept = sizeof(question);
+	e.dns.questions = 1;
+	assert_told_as_kept(&e, of_name, N_ELEMENTS(of_name));
+	e.dns.questions = 0; /* it says that it asks nothing */
+	assert_told_as_kept(&e, of_name, N_ELEMENTS(of_name));
+	told = mr_net_trail_show(&e, 3);
+	assert_int_equal(json_integer_value(
+				 json_object_get(json_object_get(told, "detail"), "malformed")),
+			 1);
+	json_decref(told);
+	e = (struct mr_event){ .type = MR_EVENT_tcp, .time_ns = 10 };
+	e.tcp.what = MR_EVENT_TCP_FAILED;
+	e.tcp.family = 2;
+	e.tcp.segments_out = 3;
+	e.tcp.error = 111;
+	assert_told_as_kept(&e, of_end, N_ELEMENTS(of_end));
+}
+
 /* --- probes ------------------------------------------------------------------------------- */
 
 static void rows_of_probes_are_sound(void **state)
@@ -575,6 +624,7 @@ int main(void)
 		cmocka_unit_test(what_the_kernel_does_not_keep_is_null),
 		cmocka_unit_test(names_are_read_as_zone_files_write_them),
 		cmocka_unit_test(a_connection_is_one_row),
+		cmocka_unit_test(followers_are_told_what_is_kept),
 		cmocka_unit_test(rows_of_probes_are_sound),
 		cmocka_unit_test(probes_are_chosen_by_level_and_by_name),
 	};
