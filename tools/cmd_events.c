@@ -153,10 +153,10 @@ static int take_messages(struct following *f, int fd, char *buf, struct mr_error
 	ssize_t n;
 
 	while ((n = recv(fd, buf, MR_FOLLOW_MESSAGE_MAX, MSG_DONTWAIT)) > 0) {
-		int r = mr_json_parse(buf, (size_t)n, "the supervisor", &row, err);
+		struct mr_error bad = MR_ERROR_INIT;
 
-		if (r < 0)
-			return mr_err(err, MR_E_PROTO, EPROTO, "%s", err->msg);
+		if (mr_json_parse(buf, (size_t)n, "the supervisor", &row, &bad) < 0)
+			return mr_err(err, MR_E_PROTO, EPROTO, "%s", bad.msg);
 		take_message(f, row);
 	}
 	if (n == 0)

@@ -264,14 +264,15 @@ static void parse_detail(json_t *row)
 		json_object_set_new(row, "detail", parsed);
 }
 
-static void print_since(int64_t ns)
+static void print_since(const json_t *since)
 {
-	const char *sign = ns < 0 ? "-" : "";
+	int64_t ns = json_integer_value(since);
 	uint64_t n = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-	char number[32];
+	char number[32] = "-";
 
-	snprintf(number, sizeof(number), "%s%ju.%06ju", sign, (uintmax_t)(n / 1000000000),
-		 (uintmax_t)(n % 1000000000 / 1000));
+	if (json_is_integer(since))
+		snprintf(number, sizeof(number), "%s%ju.%06ju", ns < 0 ? "-" : "",
+			 (uintmax_t)(n / 1000000000), (uintmax_t)(n % 1000000000 / 1000));
 	printf("%12s ", number);
 }
 
@@ -280,7 +281,7 @@ static void print_text(struct mr_events *events, const json_t *row, const struct
 	char pid[24] = "-";
 
 	print_title(events);
-	print_since(integer(row, "since_ns"));
+	print_since(json_object_get(row, "since_ns"));
 	if (json_is_integer(json_object_get(row, "tgid")))
 		snprintf(pid, sizeof(pid), "%lld", (long long)integer(row, "tgid"));
 	printf("%8s ", pid);
@@ -295,19 +296,26 @@ static void print_text(struct mr_events *events, const json_t *row, const struct
 	putchar('\n');
 }
 
+/* A time may be not known, and one that a store or another user's supervisor made up may be any. */
+static json_t *since_json(const struct mr_events *events, const json_t *boot)
+{
+	int64_t ns;
+
+	if (!json_is_integer(boot) ||
+	    __builtin_sub_overflow(json_integer_value(boot), events->begin_ns, &ns))
+		return json_null();
+	return json_integer(ns);
+}
+
 void mr_events_print(struct mr_events *events, json_t *row)
 {
 	const char *type = text(row, "type");
 	size_t i = find_kind(type ? type : "", type ? strlen(type) : 0);
-	json_t *boot = json_object_get(row, "boot_ns");
 
 	if (events->types && (i == N_ELEMENTS(kinds) || !(events->types & 1u << i)))
 		return;
 	parse_detail(row);
-	json_object_set_new(row, "since_ns",
-			    json_is_integer(boot)
-				    ? json_integer(json_integer_value(boot) - events->begin_ns)
-				    : json_null());
+	json_object_set_new(row, "since_ns", since_json(events, json_object_get(row, "boot_ns")));
 	if (events->json)
 		mr_cmd_print_line(row);
 	else

@@ -64,6 +64,15 @@ assert_contains "$stderr" "only denials are known of run"
 assert_contains "$stderr" "switched off by telemetry.level"
 assert_eq "$(jq -s -c '[.[].type]' "$tmp/stdout")" '["denial"]' "without telemetry"
 
+# A time that is not known is no time, nor is one that cannot be.
+id=$(run_ids | tail -n 1)
+edit "UPDATE denials SET first_ns = NULL WHERE run_id = '$id'"
+menace events "$id"
+assert_match "${stdout#*$'\n'}" "^           - +[0-9]+ mount            denial   mount -> EPERM" "no time"
+edit "UPDATE denials SET first_ns = -9223372036854775808 WHERE run_id = '$id'"
+menace events "$id" --json
+assert_eq "$(jq -c .since_ns "$tmp/stdout")" null "a time before all"
+
 # More than the record has room for: how many are missing.
 run_inside -- forks 1500
 assert_status 0
