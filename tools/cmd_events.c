@@ -28,6 +28,7 @@
 #define ASK_MS 10000
 #define HOLD_NS 200000000ULL
 #define LOOK_MS 50
+#define HELD_MAX 65536 /* of events held back; far more than there are in that time */
 #define TOO_SLOW "this reader was too slow, or the kernel's rings were full"
 
 struct events {
@@ -98,16 +99,6 @@ static int64_t time_of(const json_t *row)
 	return json_integer_value(json_object_get(row, "boot_ns"));
 }
 
-static void hold(struct following *f, json_t *row)
-{
-	size_t i;
-
-	f->held = mr_str_grow(f->held, f->n, &f->cap, sizeof(json_t *));
-	for (i = f->n++; i > 0 && time_of(f->held[i - 1]) > time_of(row); i--)
-		f->held[i] = f->held[i - 1];
-	f->held[i] = row;
-}
-
 /* Print what happened before that moment. */
 static void print_until(struct following *f, int64_t until_ns)
 {
@@ -122,6 +113,19 @@ static void print_until(struct following *f, int64_t until_ns)
 	memmove(f->held, f->held + n, (f->n - n) * sizeof(json_t *));
 	f->n -= n;
 	fflush(stdout);
+}
+
+/* Their times are the word of a supervisor who may be another user's. */
+static void hold(struct following *f, json_t *row)
+{
+	size_t i;
+
+	if (f->n == HELD_MAX)
+		print_until(f, INT64_MAX);
+	f->held = mr_str_grow(f->held, f->n, &f->cap, sizeof(json_t *));
+	for (i = f->n++; i > 0 && time_of(f->held[i - 1]) > time_of(row); i--)
+		f->held[i] = f->held[i - 1];
+	f->held[i] = row;
 }
 
 /* Takes the reference. */

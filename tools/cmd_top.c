@@ -136,13 +136,13 @@ static void print_run(const struct mr_live_row *row, int width)
 {
 	const struct mr_cgroup_stats *s = &row->stats;
 	char buf[8][MR_UNITS_SIZE], line[256];
-	uint64_t age = row->taken_ns - row->run.info.begin_ns;
 	uint64_t io = s->io_read_bytes == MR_STAT_UNKNOWN ? MR_STAT_UNKNOWN
 							  : s->io_read_bytes + s->io_write_bytes;
 	bool limited = row->memory_max != MR_UNLIMITED;
 
 	snprintf(line, sizeof(line), "%-26s %-9s %9s %6s %9s %9s %9s %6s %9s ", row->run.info.id,
-		 row->state, mr_units_human_time(buf[0], age),
+		 row->state ? row->state : "-",
+		 row->age_ns == MR_STAT_UNKNOWN ? "-" : mr_units_human_time(buf[0], row->age_ns),
 		 percent_text(buf[1], row->cpu_percent), size_text(buf[2], s->memory_current_bytes),
 		 size_text(buf[3], s->memory_peak_bytes),
 		 limited ? mr_units_human_size(buf[4], row->memory_max) : "-",

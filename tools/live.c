@@ -75,17 +75,24 @@ static void read_run(const struct mr_peek *peek, struct mr_live_row *row)
 {
 	struct mr_cgroup_host *host = NULL;
 	struct mr_cgroup *cg = NULL;
+	int r;
 
-	row->state = "starting";
 	row->memory_max = row->pids_max = MR_UNLIMITED;
 	memset(&row->stats, 0xff, sizeof(row->stats)); /* MR_STAT_UNKNOWN in each */
 	row->stats.memory_peak_source = NULL;
-	if (mr_cgroup_host_at(row->run.info.bases, &host, NULL) == 0 &&
-	    mr_cgroup_open(host, row->run.info.id, INIT_PIDS, &cg, NULL) == 0)
-		read_group(cg, peek, row);
+	if (mr_cgroup_host_at(row->run.info.bases, &host, NULL) == 0) {
+		r = mr_cgroup_open(host, row->run.info.id, INIT_PIDS, &cg, NULL);
+		row->state = r >= 0 ? "starting" : NULL;
+		if (r == 0)
+			read_group(cg, peek, row);
+	}
 	mr_cgroup_free(cg);
 	mr_cgroup_host_free(host);
 	row->taken_ns = mr_now_ns();
+	/* A user who writes a lease may write one that begins tomorrow. */
+	row->age_ns = row->taken_ns >= row->run.info.begin_ns
+			      ? row->taken_ns - row->run.info.begin_ns
+			      : MR_STAT_UNKNOWN;
 }
 
 static const struct mr_live_row *find_before(const struct mr_live *before, const char *id)
@@ -209,10 +216,11 @@ json_t *mr_live_json(const struct mr_live_row *row)
 	const struct mr_cgroup_stats *s = &row->stats;
 	const struct mr_lease_info *info = &row->run.info;
 	json_t *json = json_pack(
-		"{s:s, s:o, s:o, s:I, s:I, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"{s:s, s:o, s:o, s:I, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"run_id", info->id, "name", words(info->name), "program", words(info->program),
 		"uid", (json_int_t)info->uid, "supervisor_pid", (json_int_t)info->pid, "state",
-		row->state, "age_us", (json_int_t)((row->taken_ns - info->begin_ns) / 1000),
+		row->state, "age_us",
+		number(row->age_ns == MR_STAT_UNKNOWN ? MR_STAT_UNKNOWN : row->age_ns / 1000),
 		"cpu_percent", row->cpu_percent < 0 ? json_null() : json_real(row->cpu_percent),
 		"cpu_us", number(s->cpu_usage_us), "memory_bytes", number(s->memory_current_bytes),
 		"memory_peak_bytes", number(s->memory_peak_bytes), "memory_max_bytes",

@@ -17,8 +17,10 @@ struct mr_error;
 struct mr_live_row {
 	struct mr_living run;
 	uint64_t taken_ns; /* CLOCK_BOOTTIME */
-	const char
-		*state; /* "starting", "running", "suspended" (its caller is stopped), "ending" */
+	uint64_t age_ns; /* MR_STAT_UNKNOWN: its lease is not to be believed */
+	/* "starting", "running", "suspended" (its caller is stopped), "ending"; NULL: without a
+	 * control group nobody can tell */
+	const char *state;
 	struct mr_cgroup_stats stats; /* unknown without a control group */
 	uint64_t memory_max, pids_max; /* MR_UNLIMITED; MR_STAT_UNKNOWN is the same number */
 	double cpu_percent; /* of one CPU; since the row before, at first since the start; <0: unknown */

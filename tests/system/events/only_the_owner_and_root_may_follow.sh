@@ -38,6 +38,9 @@ wait_until 20 is_seen "${as_user[@]}" || fail "he does not see his own run: $(ca
 is_seen env || fail "root does not see it"
 id=$("$MENACE" top --json | jq -r '.runs[] | select(.name == "his") | .run_id')
 assert_eq "$("$MENACE" top --json | jq -c '.runs[] | select(.name == "his") | [.uid, .program]')" '[65534,"sh"]' "his run"
+# Without a control group nobody can tell what it does.
+his_state=$("$MENACE" top --json | jq -c '.runs[] | select(.name == "his") | [.pids, .state]')
+assert_match "$his_state" '^(\[null,null\]|\[[0-9]+,"running"\])$' "state"
 "$MENACE" events --follow --json "$id" >"$tmp/root.followed" 2>"$tmp/root.err" &
 root=$!
 "${as_user[@]}" "$MENACE" events --follow --json "$id" >"$tmp/his.followed" 2>"$tmp/his.err" &
