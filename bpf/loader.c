@@ -311,7 +311,7 @@ static int pin_functions(struct bpf_object *obj, const struct mr_probe_row *row,
 			 char *why, size_t why_size)
 {
 	struct bpf_program *prog;
-	int r = 0;
+	int r = 0, pinned = 0;
 
 	bpf_object__for_each_program(prog, obj)
 	{
@@ -331,6 +331,12 @@ static int pin_functions(struct bpf_object *obj, const struct mr_probe_row *row,
 		if (r == 0)
 			r = bpf_link__pin(link, path);
 		bpf_link__destroy(link);
+		pinned += r == 0;
+	}
+	/* All of it was left out: what it counts would be 0 whatever happens. */
+	if (r == 0 && pinned == 0) {
+		snprintf(why, why_size, "the kernel has none of its functions");
+		return -ENOENT;
 	}
 	return r;
 }
