@@ -70,9 +70,13 @@ int on_issue(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct request *rq = (void *)ctx->args[0];
 	u64 key = (u64)rq;
+	u32 op = BPF_CORE_READ(rq, cmd_flags) & OP_MASK;
 	struct issued entry = {};
 	struct served s;
 
+	/* What is not counted would stay noted, and the next to get this request be taken for it. */
+	if (op != OP_READ && op != OP_WRITE)
+		return 0;
 	s.began_ns = bpf_ktime_get_ns();
 	if (!serve_run(run_of_request(rq), &s) || !wants(s.rows, MR_ROW_on_issue))
 		return 0;
