@@ -347,7 +347,9 @@ static void print_frame(size_t n, const char *address, const json_t *symbol)
 	const char *name = text(symbol, "symbol");
 	const char *module = text(symbol, "module");
 
-	printf("      #%-2zu %s ", n, address);
+	printf("      #%-2zu ", n);
+	mr_term_put(MR_TERM_PLAIN, address);
+	putchar(' ');
 	if (name)
 		mr_term_put(MR_TERM_PLAIN, name);
 	if (name && integer(symbol, "symbol_offset"))
@@ -379,7 +381,11 @@ static void print_crashes(const json_t *crashes)
 	json_array_foreach ((json_t *)(uintptr_t)crashes, i, row) {
 		const json_t *detail = json_object_get(row, "detail");
 
-		printf("  SIG%s at %s in ", text(row, "object"), text(detail, "address"));
+		printf("  SIG");
+		mr_term_put(MR_TERM_PLAIN, text(row, "object"));
+		printf(" at ");
+		mr_term_put(MR_TERM_PLAIN, text(detail, "address"));
+		printf(" in ");
 		mr_term_put(MR_TERM_RED, text(row, "comm"));
 		printf(" (%lld)\n", (long long)integer(row, "tgid"));
 		json_array_foreach (json_object_get(detail, "frames"), k, frame)

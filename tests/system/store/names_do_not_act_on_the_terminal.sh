@@ -47,3 +47,12 @@ menace show "$id"
 assert_status 0
 ! grep -q -P '\x1b' "$tmp/stdout" || fail "a control character of the table limits"
 assert_contains "$stdout" '\x1b[31m'
+edit "INSERT INTO events (run_id, n, boot_ns, type, object, comm, detail)
+	SELECT run_id, 1000000, 1, 'crash', char(27) || '[31m', char(27),
+		json_object('address', char(27) || '[32m', 'frames', json_array(char(27) || '[33m', 7))
+	FROM runs"
+menace show "$id"
+assert_status 0
+! grep -q -P '\x1b' "$tmp/stdout" || fail "a control character of a crash"
+assert_contains "$stdout" 'SIG\x1b[31m at \x1b[32m in \x1b'
+assert_contains "$stdout" '#0  \x1b[33m'
