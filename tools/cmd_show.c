@@ -10,6 +10,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/loop.h"
 #include "runtime/base/units.h"
 #include "runtime/store/query.h"
 #include "tools/cmd.h"
@@ -17,6 +18,7 @@
 #include "tools/term.h"
 
 #define BAR_WIDTH 40
+#define NAMING_NS 30000000000ULL /* of all crashes */
 #define ROWS_SHOWN 40
 
 struct show {
@@ -397,6 +399,7 @@ static void print_crashes(const json_t *crashes)
 /* The detail of each as an object, with the names of its frames. */
 static void name_frames(json_t *crashes, int64_t started_us)
 {
+	uint64_t until_ns = mr_now_ns() + NAMING_NS;
 	size_t i;
 	json_t *row;
 
@@ -406,7 +409,7 @@ static void name_frames(json_t *crashes, int64_t started_us)
 
 		if (!detail)
 			continue;
-		mr_symbols_add(detail, started_us);
+		mr_symbols_add(detail, started_us, until_ns);
 		json_object_set_new(row, "detail", detail);
 	}
 }

@@ -26,11 +26,15 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
+#include "runtime/base/loop.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
+#include "runtime/supervise/text.h"
 
 #define MODULES_MAX 8
 #define FRAMES_MAX 64
+#define READER_MS 20000 /* of one crash */
+#define READER_MIN_MS 100 /* less is not worth a sandbox */
 
 struct module {
 	uint64_t start, end, offset;
@@ -206,14 +210,17 @@ static void free_arguments(struct arguments *args)
 }
 
 /* Modules are shown as /module/N, so that no path of theirs is ever read as an option. */
-static void make_arguments(struct crash *crash, const char *symbolizer, struct arguments *args)
+static void make_arguments(struct crash *crash, const char *symbolizer, uint64_t timeout_ms,
+			   struct arguments *args)
 {
 	static const char *const fixed[] = { "menace-run", "-q",    "--telemetry", "off", "--store",
-					     "none",	   "--net", "none",	   "-t",  "20s",
-					     "-m",	   "1G",    "--pids",	   "8",	  "--ro" };
+					     "none",	   "--net", "none",	   "-m",  "1G",
+					     "--pids",	   "8",	    "-t" };
 
 	for (size_t i = 0; i < N_ELEMENTS(fixed); i++)
 		add_argument(args, mr_str_dup(fixed[i]));
+	add_argument(args, mr_str_format("%" PRIu64 "ms", timeout_ms));
+	add_argument(args, mr_str_dup("--ro"));
 	add_argument(args, mr_str_format("%s:/menace-symbolize", symbolizer));
 	for (size_t i = 0; i < crash->n_modules; i++) {
 		if (!crash->modules[i].path)
@@ -267,8 +274,9 @@ static char *text_of(int fd)
 }
 
 /* What the sandboxed reader says of all places, or NULL and why. */
-static char *ask(struct crash *crash, char why[200])
+static char *ask(struct crash *crash, uint64_t until_ns, char why[200])
 {
+	uint64_t now = mr_now_ns(), left_ms = until_ns > now ? (until_ns - now) / 1000000 : 0;
 	mr_auto_close int out = memfd_create("names", MFD_CLOEXEC);
 	mr_auto_close int complaints = memfd_create("complaints", MFD_CLOEXEC);
 	char menace_run[MR_SIBLING_MAX], symbolizer[MR_SIBLING_MAX];
@@ -277,12 +285,16 @@ static char *ask(struct crash *crash, char why[200])
 	struct arguments args = { 0 };
 	int status;
 
+	if (left_ms < READER_MIN_MS) {
+		snprintf(why, 200, "the readers of symbols took too long before");
+		return NULL;
+	}
 	if (out < 0 || complaints < 0 || mr_sibling_find("menace-run", menace_run, &err) < 0 ||
 	    mr_sibling_find("menace-symbolize", symbolizer, &err) < 0) {
 		snprintf(why, 200, "%.199s", err.code ? err.msg : strerror(errno));
 		return NULL;
 	}
-	make_arguments(crash, symbolizer, &args);
+	make_arguments(crash, symbolizer, left_ms < READER_MS ? left_ms : READER_MS, &args);
 	status = run_program(menace_run, args.v, out, complaints);
 	free_arguments(&args);
 	if (status == 0)
@@ -296,11 +308,6 @@ static char *ask(struct crash *crash, char why[200])
 
 /* --- the answer --------------------------------------------------------------------------- */
 
-static json_t *text_or_null(const char *text)
-{
-	return text && text[0] ? json_string(text) : NULL;
-}
-
 /* "NAME\tOFFSET\tSOURCE\tLINE"; what is no such line is no answer. */
 static void add_names(json_t *row, char *line)
 {
@@ -310,40 +317,43 @@ static void add_names(json_t *row, char *line)
 		columns[i] = strsep(&rest, "\t");
 	if (!columns[3])
 		return;
-	json_object_set_new(row, "symbol", text_or_null(columns[0]) ?: json_null());
-	if (columns[0][0])
+	if (columns[0][0]) {
+		mr_text_set(row, "symbol", columns[0], strlen(columns[0]));
 		json_object_set_new(row, "symbol_offset",
 				    json_integer((json_int_t)parse(columns[1], 10)));
-	json_object_set_new(row, "source", text_or_null(columns[2]) ?: json_null());
-	if (columns[2][0])
+	}
+	if (columns[2][0]) {
+		mr_text_set(row, "source", columns[2], strlen(columns[2]));
 		json_object_set_new(row, "line", json_integer((json_int_t)parse(columns[3], 10)));
+	}
 }
 
 static json_t *frame_json(const struct frame *frame, char **answer, const char *why)
 {
 	const struct module *m = frame->module;
-	json_t *row = json_pack("{s:s?, s:o, s:n, s:n, s:n, s:n, s:n}", "module",
-				m ? m->path : NULL, "module_offset",
+	json_t *row = json_pack("{s:n, s:o, s:n, s:n, s:n, s:n, s:n}", "module", "module_offset",
 				m ? json_integer((json_int_t)frame->offset) : json_null(), "symbol",
 				"symbol_offset", "source", "line", "reason");
 	const char *reason = NULL;
 
+	if (m && m->path)
+		mr_text_set(row, "module", m->path, strlen(m->path));
 	if (!m)
 		reason = "in no file that was recorded";
 	else if (!m->path)
 		reason = m->why;
 	else if (!*answer)
-		reason = why;
+		reason = why[0] ? why : "the reader of symbols said too little";
 	else
 		add_names(row, strsep(answer, "\n"));
 	if (m && m->path && !reason && json_is_null(json_object_get(row, "symbol")))
 		reason = "the file has no symbol there";
 	if (reason)
-		json_object_set_new(row, "reason", json_string(reason));
+		mr_text_set(row, "reason", reason, strlen(reason));
 	return row;
 }
 
-void mr_symbols_add(json_t *detail, int64_t started_us)
+void mr_symbols_add(json_t *detail, int64_t started_us, uint64_t until_ns)
 {
 	mr_auto_free char *answer = NULL;
 	json_t *symbols = json_array();
@@ -355,7 +365,7 @@ void mr_symbols_add(json_t *detail, int64_t started_us)
 	for (size_t i = 0; i < crash.n_modules; i++)
 		any |= crash.modules[i].path != NULL;
 	if (any)
-		answer = ask(&crash, why);
+		answer = ask(&crash, until_ns, why);
 	rest = answer;
 	for (size_t i = 0; i < crash.n_frames; i++)
 		json_array_append_new(symbols, frame_json(&crash.frames[i], &rest, why));

@@ -13,5 +13,6 @@ struct json_t;
 
 /* Adds to the detail of a crash event "symbols", a list with one object for each of its frames:
  * module (path on this host), module_offset, symbol, symbol_offset, source, line; what is not known
- * is null, and then reason says why.  started_us: when the run began, since 1970. */
-void mr_symbols_add(struct json_t *detail, int64_t started_us);
+ * is null, and then reason says why.  started_us: when the run began, since 1970.  Past until_ns
+ * (CLOCK_BOOTTIME) no file is read any more: whoever made the files may make that slow. */
+void mr_symbols_add(struct json_t *detail, int64_t started_us, uint64_t until_ns);

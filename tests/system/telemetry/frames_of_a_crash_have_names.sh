@@ -40,6 +40,12 @@ assert_eq "$(first_frame .module)" "$crasher" "its file"
 assert_contains "$(cat "$tmp/text")" "SIGSEGV at 0xdead in crasher"
 assert_match "$(cat "$tmp/text")" " segv(\+0x[0-9a-f]+)? in $crasher\+0x"
 
+# A name that is no text is shown as what it is.
+at=$(LC_ALL=C grep -obUaP '\x00segv\x00' "$crasher" | tail -n 1 | cut -d : -f 1)
+printf 'seg\xff' | dd of="$crasher" bs=1 seek=$((at + 1)) conv=notrunc status=none
+crash
+assert_eq "$(first_frame '[.symbol, .symbol_base64, .reason] | tostring')" '["seg\\xff","c2Vn/w==",null]' "bytes as a name"
+
 # A file that is not what it was gives no names.
 touch -d '+1 hour' "$crasher"
 look
