@@ -83,9 +83,11 @@ const char *mr_launch_step_name(size_t i);
 int mr_launch_ids(const struct mr_spec *spec, unsigned int slot, struct mr_ids *ret,
 		  struct mr_error *err);
 /* What else the kernel runs when it runs the file fd (of any kind, O_PATH is enough): the
- * interpreter of its first line, or its loader.  Reads a hostile file. */
+ * interpreter of its first line, of which the same can be asked, or its loader, which is the last.
+ * Reads a hostile file and never waits. */
 #define MR_PROGRAM_PATH_MAX 4096
-bool mr_program_interpreter(int fd, char ret[MR_PROGRAM_PATH_MAX]);
+enum mr_program_next { MR_PROGRAM_NOTHING, MR_PROGRAM_INTERPRETER, MR_PROGRAM_LOADER };
+enum mr_program_next mr_program_interpreter(int fd, char ret[MR_PROGRAM_PATH_MAX]);
 
 /* The number at which our own code holds its end of the sync socket where a program has to name it. */
 int mr_launch_own_fd(const struct mr_spec *spec, unsigned int slot);

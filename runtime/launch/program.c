@@ -204,7 +204,7 @@ static bool read_loader(int fd, const char *head, size_t size, char ret[MR_PROGR
 	return false;
 }
 
-bool mr_program_interpreter(int fd, char ret[MR_PROGRAM_PATH_MAX])
+enum mr_program_next mr_program_interpreter(int fd, char ret[MR_PROGRAM_PATH_MAX])
 {
 	char path[40], head[256];
 	mr_auto_close int file = -1;
@@ -212,15 +212,17 @@ bool mr_program_interpreter(int fd, char ret[MR_PROGRAM_PATH_MAX])
 	ssize_t n;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return false;
+		return MR_PROGRAM_NOTHING;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	file = open(path, O_RDONLY | O_CLOEXEC);
+	/* Its owner may hold a lease on it, and we must not wait for that to be broken. */
+	file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	n = file < 0 ? -1 : pread(file, head, sizeof(head), 0);
-	if (n > 2 && memcmp(head, "#!", 2) == 0)
-		return read_shebang(head, (size_t)n, ret);
-	if (n > SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
-		return read_loader(file, head, (size_t)n, ret);
-	return false;
+	if (n > 2 && memcmp(head, "#!", 2) == 0 && read_shebang(head, (size_t)n, ret))
+		return MR_PROGRAM_INTERPRETER;
+	if (n > SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0 &&
+	    read_loader(file, head, (size_t)n, ret))
+		return MR_PROGRAM_LOADER;
+	return MR_PROGRAM_NOTHING;
 }
 
 /* The file that mr_program_exec() runs. */
@@ -244,17 +246,34 @@ static bool find_program(char **argv, char **envp, char ret[MR_PROGRAM_PATH_MAX]
 	return false;
 }
 
+/* What cannot be run is not: the program's word alone must not open a file to it. */
+static int open_executable(const char *path)
+{
+	mr_auto_close int fd = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || access(path, X_OK) < 0)
+		return -1;
+	return mr_take_fd(fd);
+}
+
 size_t mr_program_files(char **argv, char **envp, char ret[MR_PROGRAM_FILES][MR_PROGRAM_PATH_MAX])
 {
+	enum mr_program_next next = MR_PROGRAM_INTERPRETER;
 	size_t n = 0;
 
 	if (!find_program(argv, envp, ret[0]))
 		return 0;
-	for (bool more = true; more && n < MR_PROGRAM_FILES; n++) {
-		mr_auto_close int fd = open(ret[n], O_PATH | O_CLOEXEC);
+	while (next != MR_PROGRAM_NOTHING && n < MR_PROGRAM_FILES) {
+		mr_auto_close int fd = open_executable(ret[n]);
 
-		more = n + 1 < MR_PROGRAM_FILES && fd >= 0 &&
-		       mr_program_interpreter(fd, ret[n + 1]);
+		if (fd < 0)
+			return n;
+		n++;
+		/* A loader's own interpreter is not asked for. */
+		if (next == MR_PROGRAM_LOADER || n == MR_PROGRAM_FILES)
+			return n;
+		next = mr_program_interpreter(fd, ret[n]);
 	}
 	return n;
 }

@@ -503,6 +503,7 @@ static void need_open(const struct look *look, const char *joined, int flags)
 /* The file, the interpreter of its first line, the loader of that. */
 static void need_exec(const struct look *look, const char *joined)
 {
+	enum mr_program_next next = MR_PROGRAM_INTERPRETER;
 	char path[MR_PROGRAM_PATH_MAX];
 
 	snprintf(path, sizeof(path), "%.*s", MR_PROGRAM_PATH_MAX - 1, joined);
@@ -513,7 +514,10 @@ static void need_exec(const struct look *look, const char *joined)
 		    !may_access(look->notify, &place.st, 1))
 			return;
 		need(look, place.path, MR_POLICY_EXECUTE);
-		if (place.fd < 0 || !mr_program_interpreter(place.fd, path) || path[0] != '/')
+		if (place.fd < 0 || next == MR_PROGRAM_LOADER)
+			return;
+		next = mr_program_interpreter(place.fd, path);
+		if (next == MR_PROGRAM_NOTHING || path[0] != '/')
 			return;
 	}
 }

@@ -2,6 +2,7 @@
 /*
  * Launch: what is computed before the clone, and the protocol after it
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -20,6 +21,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/launch/launch.h"
 #include "runtime/launch/steps.h"
 #include "runtime/spec/spec.h"
 
@@ -250,6 +252,133 @@ static void close_except_keeps_exactly_what_is_named(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* --- what else runs when a file is run ------------------------------------------ */
+
+struct files {
+	char dir[32], path[4][64];
+};
+
+static void write_file(const char *path, const void *data, size_t size, mode_t mode)
+{
+	mr_auto_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+
+	assert_true(fd >= 0);
+	assert_int_equal(mr_write_full(fd, data, size), 0);
+}
+
+/* A program of one segment, which names its loader. */
+static void write_elf(const char *path, const char *loader)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segment;
+		char loader[64];
+	} elf = { 0 };
+
+	memcpy(elf.head.e_ident, ELFMAG, SELFMAG);
+	elf.head.e_ident[EI_CLASS] = ELFCLASS64;
+	elf.head.e_phoff = sizeof(elf.head);
+	elf.head.e_phentsize = sizeof(elf.segment);
+	elf.head.e_phnum = 1;
+	elf.segment.p_type = PT_INTERP;
+	elf.segment.p_offset = sizeof(elf.head) + sizeof(elf.segment);
+	elf.segment.p_filesz = strlen(loader) + 1;
+	snprintf(elf.loader, sizeof(elf.loader), "%s", loader);
+	write_file(path, &elf, sizeof(elf), 0755);
+}
+
+static void write_script(const char *path, const char *interpreter)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "#!%s\n", interpreter);
+	write_file(path, text, strlen(text), 0755);
+}
+
+static int make_files(void **state)
+{
+	static struct files f;
+
+	f = (struct files){ .dir = "/tmp/test-launch.XXXXXX" };
+	assert_non_null(mkdtemp(f.dir));
+	for (size_t i = 0; i < N_ELEMENTS(f.path); i++)
+		snprintf(f.path[i], sizeof(f.path[i]), "%s/%zu", f.dir, i);
+	*state = &f;
+	return 0;
+}
+
+static int remove_files(void **state)
+{
+	struct files *f = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(f->path); i++)
+		unlink(f->path[i]);
+	return rmdir(f->dir);
+}
+
+static size_t files_of(char *program, char files[MR_PROGRAM_FILES][MR_PROGRAM_PATH_MAX])
+{
+	char *argv[] = { program, NULL };
+
+	return mr_program_files(argv, NULL, files);
+}
+
+/* A policy's floor: a program must not name files that running it does not run. */
+static void the_files_of_a_program_are_those_that_run(void **state)
+{
+	struct files *f = *state;
+	char(*files)[MR_PROGRAM_PATH_MAX] = calloc(MR_PROGRAM_FILES, sizeof(*files));
+
+	write_script(f->path[0], f->path[1]);
+	write_elf(f->path[1], f->path[2]);
+	write_elf(f->path[2], f->path[3]); /* a loader, whose own loader is nobody's */
+	write_file(f->path[3], "secret", 6, 0755);
+	assert_int_equal(files_of(f->path[0], files), 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(files[i], f->path[i]);
+	assert_int_equal(files_of(f->path[1], files), 2);
+	free(files);
+}
+
+static void what_cannot_be_run_is_no_file_of_a_program(void **state)
+{
+	struct files *f = *state;
+	char(*files)[MR_PROGRAM_PATH_MAX] = calloc(MR_PROGRAM_FILES, sizeof(*files));
+
+	write_script(f->path[0], f->path[1]);
+	assert_int_equal(files_of(f->path[0], files), 1);
+	write_file(f->path[1], "secret", 6, 0644);
+	assert_int_equal(files_of(f->path[0], files), 1);
+	assert_int_equal(files_of(f->path[1], files), 0);
+	assert_int_equal(files_of(f->path[2], files), 0);
+	assert_int_equal(files_of(f->dir, files), 0);
+	write_script(f->path[2], f->path[2]);
+	assert_int_equal(files_of(f->path[2], files), MR_PROGRAM_FILES);
+	free(files);
+}
+
+/* The supervisor asks this of files of the payload, who may hold a lease on them. */
+static void a_lease_does_not_hold_whoever_looks_at_a_program(void **state)
+{
+	struct files *f = *state;
+	char path[MR_PROGRAM_PATH_MAX];
+	mr_auto_close int fd = -1, look = -1;
+
+	write_script(f->path[0], "/bin/sh");
+	fd = open(f->path[0], O_RDWR | O_CLOEXEC);
+	look = open(f->path[0], O_PATH | O_CLOEXEC);
+	assert_true(fd >= 0 && look >= 0);
+	assert_int_equal(mr_program_interpreter(look, path), MR_PROGRAM_INTERPRETER);
+	assert_string_equal(path, "/bin/sh");
+	signal(SIGIO, SIG_IGN);
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0)
+		skip(); /* no leases in this file system */
+	alarm(20); /* less than the 45 seconds that a lease has */
+	assert_int_equal(mr_program_interpreter(look, path), MR_PROGRAM_NOTHING);
+	alarm(0);
+	signal(SIGIO, SIG_DFL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +391,12 @@ int main(void)
 		cmocka_unit_test(sync_refuses_a_broken_message),
 		cmocka_unit_test(ids_of_slots_differ_and_root_is_refused),
 		cmocka_unit_test(close_except_keeps_exactly_what_is_named),
+		cmocka_unit_test_setup_teardown(the_files_of_a_program_are_those_that_run,
+						make_files, remove_files),
+		cmocka_unit_test_setup_teardown(what_cannot_be_run_is_no_file_of_a_program,
+						make_files, remove_files),
+		cmocka_unit_test_setup_teardown(a_lease_does_not_hold_whoever_looks_at_a_program,
+						make_files, remove_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
