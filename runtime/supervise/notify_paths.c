@@ -288,6 +288,16 @@ static int take_place(int fd, struct place *ret)
 	return 0;
 }
 
+/* Does a path go up?  In our own /proc that would lead to other processes, ours among them. */
+static bool goes_up(const char *path)
+{
+	for (const char *p = path; (p = strstr(p, "/..")); p += 3) {
+		if (p[3] == '/' || p[3] == '\0')
+			return true;
+	}
+	return false;
+}
+
 /* What /proc shows of the caller, in our own /proc: "self" in its is somebody else for us.  Pipes
  * and sockets are nowhere, and Landlock does not judge them. */
 static int find_own_proc(const struct mr_notify *notify, const char *rest, int flags,
@@ -296,6 +306,11 @@ static int find_own_proc(const struct mr_notify *notify, const char *rest, int f
 	char host[MR_NOTIFY_PATH_MAX];
 	int fd, r;
 
+	if (goes_up(rest)) {
+		if (notify->recorder)
+			notify->recorder->full = true; /* what it is stays unknown */
+		return -EXDEV;
+	}
 	if ((size_t)snprintf(host, sizeof(host), "/proc/%u%s", notify->req->pid, rest) >=
 	    sizeof(host))
 		return -ENAMETOOLONG;
@@ -402,7 +417,7 @@ static void need(const struct look *look, const char *path, unsigned int access)
 		lacks = 0;
 	if (notify->judges_paths && lacks && !look->is_ours)
 		refuse(look, path, lacks);
-	if (notify->recorder)
+	else if (notify->recorder)
 		mr_recorder_note_path(notify->recorder, path, access);
 }
 
