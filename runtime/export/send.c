@@ -172,8 +172,10 @@ static void set_up(struct mr_sender *sender)
 	SET(CURLOPT_HEADERFUNCTION, on_header);
 	SET(CURLOPT_HEADERDATA, sender);
 	SET(CURLOPT_HTTPHEADER, sender->headers);
-	if (sender->ca)
+	if (sender->ca) {
 		SET(CURLOPT_CAINFO, sender->ca);
+		SET(CURLOPT_CAPATH, NULL); /* else the system's folder is trusted as well */
+	}
 }
 
 int mr_sender_new(const struct mr_send_opts *opts, struct mr_sender **ret, struct mr_error *err)
