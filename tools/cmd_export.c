@@ -140,12 +140,13 @@ static const char **words_for_sender(const struct export *export)
 	return words;
 }
 
-/* When the sender has ended it has said why, and its status is ours. */
+/* When the sender has exited it has said why, and its status is ours. */
 static int send_runs(struct export *export, struct mr_store *store,
 		     const struct mr_export_format *format, struct mr_export_opts *opts,
 		     struct mr_error *err)
 {
 	mr_auto_free const char **words = words_for_sender(export);
+	struct mr_error of_sender = MR_ERROR_INIT;
 	struct mr_handover handover;
 	int r = mr_handover_open("menace-send", words, &handover, err);
 	int status;
@@ -154,8 +155,12 @@ static int send_runs(struct export *export, struct mr_store *store,
 		return r;
 	opts->out = handover.stream;
 	r = write_runs(export, store, format, opts, err);
-	status = mr_handover_close(&handover);
-	return r < 0 && (r != -EPIPE || status == 0) ? r : status;
+	status = mr_handover_close(&handover, &of_sender);
+	if (r < 0 && (r != -EPIPE || status == 0))
+		return r;
+	if (status < 0)
+		*err = of_sender;
+	return status;
 }
 
 static int check_options(const struct export *export, const struct mr_export_format *format,

@@ -53,7 +53,7 @@ int mr_handover_open(const char *name, const char **argv, struct mr_handover *re
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
 	input = fds[0];
-	argv[0] = name;
+	argv[0] = ret->name = name;
 	signal(SIGPIPE, SIG_IGN);
 	r = spawn(path, (char *const *)(uintptr_t)argv, input, &ret->pid, err);
 	if (r < 0) {
@@ -65,7 +65,7 @@ int mr_handover_open(const char *name, const char **argv, struct mr_handover *re
 	return 0;
 }
 
-int mr_handover_close(struct mr_handover *handover)
+int mr_handover_close(struct mr_handover *handover, struct mr_error *err)
 {
 	int status = 0;
 	pid_t pid;
@@ -74,5 +74,10 @@ int mr_handover_close(struct mr_handover *handover)
 	do
 		pid = waitpid(handover->pid, &status, 0);
 	while (pid < 0 && errno == EINTR);
-	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+	if (pid < 0)
+		return mr_err(err, MR_E_SYS, errno, "wait for %s: %m", handover->name);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return mr_err(err, MR_E_SYS, ECHILD, "%s was ended by signal %d", handover->name,
+		      WTERMSIG(status));
 }

@@ -87,6 +87,8 @@ static int take_header(struct send *send, const char *arg, struct mr_error *err)
 	r = mr_read_whole_file(arg + 1, HEADER_FILE_MAX, &text, &size, err);
 	if (r < 0)
 		return r;
+	if (strlen(text) != size)
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s has a null byte in it", arg + 1);
 	for (const char *line = text; *line;) {
 		size_t n = strcspn(line, "\r\n");
 

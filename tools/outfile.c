@@ -133,6 +133,8 @@ int mr_outfile_commit(struct mr_outfile *file, struct mr_error *err)
 	if (renameat(file->dir_fd, file->temp, file->dir_fd, file->name) < 0)
 		return mr_err(err, MR_E_SYS, errno, "rename to %s: %m", file->path);
 	file->temp[0] = '\0';
+	if (fsync(file->dir_fd) < 0 && errno != EINVAL) /* EINVAL: not of this file system */
+		return mr_err(err, MR_E_SYS, errno, "write the folder of %s: %m", file->path);
 	return 0;
 }
 

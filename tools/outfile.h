@@ -24,7 +24,8 @@ struct mr_outfile {
 /* mode as for open(2).  MR_E_USAGE: path names something that is there and no regular file. */
 int mr_outfile_open(const char *path, unsigned int mode, struct mr_outfile *ret,
 		    struct mr_error *err);
-/* On the disk and under its name.  On failure what had the name before is still there. */
+/* On the disk and under its name.  On failure what had the name before is still there, unless it
+ * was the folder that could not be written. */
 int mr_outfile_commit(struct mr_outfile *file, struct mr_error *err);
 /* What was not committed is gone. */
 void mr_outfile_deinit(struct mr_outfile *file);

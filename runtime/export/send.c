@@ -337,8 +337,8 @@ static uint64_t with_jitter(uint64_t ms)
 	return ms + ms * (random % 1000) / 2000; /* up to half more */
 }
 
-/* What the receiver asks for, else twice as long each time; false: longer than anybody waits. */
-static bool wait_for_retry(struct mr_sender *sender, uint64_t try)
+/* What the receiver asks for, else twice as long each time; negative: longer than anybody waits. */
+static int wait_for_retry(struct mr_sender *sender, uint64_t try, struct mr_error *err)
 {
 	uint64_t ms = sender->wait_ms << (try < 16 ? try : 16);
 	struct timespec left;
@@ -346,13 +346,15 @@ static bool wait_for_retry(struct mr_sender *sender, uint64_t try)
 
 	curl_easy_getinfo(sender->curl, CURLINFO_RETRY_AFTER, &asked);
 	if (asked > RETRY_AFTER_MAX_S)
-		return false;
+		return mr_err_wrap(err, -ECONNABORTED,
+				   "it asks for %lld seconds, at most %d are waited",
+				   (long long)asked, RETRY_AFTER_MAX_S);
 	ms = asked > 0 ? (uint64_t)asked * 1000 : with_jitter(ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS);
 	left = (struct timespec){ .tv_sec = (time_t)(ms / 1000),
 				  .tv_nsec = (long)(ms % 1000) * 1000000 };
 	while (nanosleep(&left, &left) < 0 && errno == EINTR)
 		;
-	return true;
+	return 0;
 }
 
 /* Statuses that are about this body and not about us. */
@@ -376,7 +378,7 @@ int mr_sender_post(struct mr_sender *sender, const char *path, const char *body,
 		result = attempt(sender, &status, err);
 		if (result != AGAIN)
 			break;
-		if (try == sender->retries || !wait_for_retry(sender, try))
+		if (try == sender->retries || wait_for_retry(sender, try, err) < 0)
 			return mr_err_wrap(err, -ECONNABORTED, "given up after %llu tries",
 					   (unsigned long long)try + 1);
 	}

@@ -74,7 +74,7 @@ send retry_after
 assert_sent 0 3 "2 lines accepted"
 assert_ge "$elapsed_ms" 1000 "time with Retry-After: 1"
 send retry_late
-assert_sent 125 1 "given up after 1 tries: the receiver answers 503"
+assert_sent 125 1 "given up after 1 tries: it asks for 86400 seconds, at most 300 are waited: the receiver answers 503"
 send close_once
 assert_sent 0 3 "2 lines accepted"
 

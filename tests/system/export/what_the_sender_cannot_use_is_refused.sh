@@ -46,6 +46,9 @@ assert_refused "header Token: its value has control characters"
 assert_not_contains "$stderr" hunter2
 send --endpoint http://127.0.0.1:1 --header @"$tmp/nothing"
 assert_refused "--header: open $tmp/nothing: No such file or directory"
+printf 'X: y\n\0Token: hunter2\n' >"$tmp/headers"
+send --endpoint http://127.0.0.1:1 --header @"$tmp/headers"
+assert_refused "--header: $tmp/headers has a null byte in it"
 for bad in --timeout=0 --timeout=2h --timeout=x --retries=101 --retries=-1 --retry-wait=61s; do
 	send --endpoint http://127.0.0.1:1 "$bad"
 	assert_refused "${bad%=*}: "
