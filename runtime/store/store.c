@@ -263,9 +263,10 @@ static int judge_version(struct mr_store *store, enum mr_store_mode mode, struct
 	if (mode == MR_STORE_READ)
 		return version == 0
 			       ? 1
-			       : mr_err(err, MR_E_PROTO, EPROTONOSUPPORT,
+			       : mr_err(err, MR_E_PROTO, ESTALE,
 					"store %s has schema version %lld and cannot be brought to "
-					"%d while it is only read",
+					"%d while it is only read; menace ingest does, with the "
+					"right to write it",
 					store->path, (long long)version,
 					last_version(mr_sql_schema));
 	r = mr_store_exec(store, "PRAGMA auto_vacuum = INCREMENTAL", "make the store", err);
@@ -366,7 +367,7 @@ static int open_read(struct mr_store *store, unsigned int busy_ms, struct mr_err
 	r = connect_db(store, SQLITE_OPEN_READONLY, "?immutable=1", busy_ms, err);
 	if (r == 0)
 		r = judge_version(store, MR_STORE_READ, err);
-	if (r < 0)
+	if (r < 0 && r != -ESTALE)
 		*err = first;
 	return r;
 }

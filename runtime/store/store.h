@@ -25,7 +25,7 @@ enum mr_store_mode {
 /* Open.  Waits at most busy_ms for other writers, here and in every later call.  With
  * MR_STORE_READ returns 1 when there is no database yet (*ret untouched).  Errors: MR_E_BUSY
  * locked, MR_E_KERNEL full, MR_E_DENIED read-only or no right, MR_E_PROTO corrupt, of something
- * else or from a newer version. */
+ * else or from a newer version; with MR_STORE_READ also of an older schema (-ESTALE). */
 int mr_store_open(const struct mr_place *place, enum mr_store_mode mode, unsigned int busy_ms,
 		  struct mr_store **ret, struct mr_error *err);
 /* An empty one in memory: what others are compared with. */
