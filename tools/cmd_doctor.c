@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +63,10 @@ __attribute__((format(printf, 4, 0))) static void say(struct mr_doctor_answer *a
 	errno = errnum; /* for %m */
 	if (fmt)
 		vsnprintf(answer->detail, sizeof(answer->detail), fmt, ap);
+	/* Of a PATH of any bytes, or cut within a character: JSON would have no row. */
+	if (!mr_str_utf8_valid(answer->detail, strlen(answer->detail)))
+		for (char *p = answer->detail; *p; p++)
+			*p = (unsigned char)*p < 0x80 ? *p : '?';
 }
 
 void mr_doctor_say_ok(struct mr_doctor_answer *answer, const char *fmt, ...)
@@ -98,6 +103,18 @@ void mr_doctor_say_error(struct mr_doctor_answer *answer, const struct mr_error 
 
 /* --- children ------------------------------------------------------------------------------ */
 
+pid_t mr_doctor_fork(void)
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	/* In the first process of a pid namespace the parent has no number. */
+	if (pid == 0 &&
+	    (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || (getppid() != parent && getppid() != 0)))
+		_exit(127);
+	return pid;
+}
+
 /* Wait for its end; killed when the time is over. Its wait status, or -1. */
 static int await(pid_t pid, int timeout_ms)
 {
@@ -122,7 +139,7 @@ static void try_check(struct doctor *doctor, const struct mr_doctor_check *check
 
 	mr_doctor_say_missing(doctor->answer, ETIME, "it did not answer in %d s", PROBE_MS / 1000);
 	fflush(stdout);
-	pid = fork();
+	pid = mr_doctor_fork();
 	if (pid == 0) {
 		check->probe(check, doctor->answer);
 		_exit(0);
@@ -142,7 +159,7 @@ static void gather(void)
 	pid_t pid;
 
 	fflush(stdout);
-	pid = fork();
+	pid = mr_doctor_fork();
 	if (pid == 0) {
 		mr_doctor_gather();
 		_exit(0);

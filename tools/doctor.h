@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "runtime/base/error.h"
 
@@ -52,6 +53,10 @@ void mr_doctor_say_missing(struct mr_doctor_answer *answer, int errnum, const ch
 	__attribute__((format(printf, 3, 4)));
 /* The errno and message of a call that failed. */
 void mr_doctor_say_error(struct mr_doctor_answer *answer, const struct mr_error *err);
+
+/* fork(2); the child ends with whoever made it, whatever ends that.  Entering a user namespace
+ * takes that from it (commit_creds() of the kernel). */
+pid_t mr_doctor_fork(void);
 
 /* The probes that doctor.def names. */
 #define CHECK(group, name, probe, ...) mr_doctor_fn mr_doctor_##probe;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -145,7 +146,7 @@ static pid_t clone_into(const struct mr_cgroup *cg, bool waits)
 	pid_t pid = (pid_t)mr_clone3(&args);
 
 	if (pid == 0) {
-		if (waits)
+		if (waits && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
 			pause();
 		_exit(0);
 	}
@@ -278,7 +279,7 @@ static int run_loader(int out, struct mr_error *err)
 
 	if (r < 0)
 		return r;
-	pid = fork();
+	pid = mr_doctor_fork();
 	if (pid == 0) {
 		if (dup2(out, STDOUT_FILENO) == STDOUT_FILENO)
 			execl(path, "menace-probe-load", "kinds", (char *)NULL);
@@ -414,7 +415,7 @@ void mr_doctor_default_run(const struct mr_doctor_check *check, struct mr_doctor
 		mr_doctor_say_missing(answer, ENOENT, "menace-run is not beside menace");
 		return;
 	}
-	pid = fork();
+	pid = mr_doctor_fork();
 	if (pid == 0)
 		exec_menace_run(path, messages);
 	status = pid < 0 ? -1 : wait_status(pid);
@@ -449,13 +450,13 @@ static void add_attribute(struct qdisc_request *request, unsigned short type, co
 		NLMSG_ALIGN(request->header.nlmsg_len) + (uint32_t)RTA_ALIGN(attribute->rta_len);
 }
 
-/* Put it on the loopback of a network namespace of our own: 0 or -errno. */
-static int add_qdisc(const char *kind)
+/* RTM_NEWQDISC and RTM_DELQDISC on the loopback of a network namespace of our own: 0 or -errno. */
+static int change_qdisc(unsigned short type, unsigned short flags, const char *kind)
 {
 	struct qdisc_request request = {
 		.header = { .nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)),
-			    .nlmsg_type = RTM_NEWQDISC,
-			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL },
+			    .nlmsg_type = type,
+			    .nlmsg_flags = (unsigned short)(NLM_F_REQUEST | NLM_F_ACK | flags) },
 		.tc = { .tcm_family = AF_UNSPEC, .tcm_ifindex = 1, .tcm_parent = TC_H_ROOT },
 	};
 	const struct tc_netem_qopt opt = { .limit = 1000 };
@@ -485,7 +486,9 @@ void mr_doctor_qdisc(const struct mr_doctor_check *check, struct mr_doctor_answe
 	snprintf(module, sizeof(module), "/sys/module/sch_%s", check->word);
 	was_there = access(module, F_OK) == 0;
 	if (r == 0)
-		r = add_qdisc(check->word);
+		r = change_qdisc(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, check->word);
+	if (r == 0)
+		r = change_qdisc(RTM_DELQDISC, 0, check->word);
 	/* The kernel may have loaded it for us: then it goes again, unless others use it by now. */
 	if (!was_there && access(module, F_OK) == 0)
 		(void)syscall(SYS_delete_module, strrchr(module, '/') + 1, O_NONBLOCK);

@@ -99,7 +99,7 @@ void mr_doctor_namespace(const struct mr_doctor_check *check, struct mr_doctor_a
 	pid_t pid;
 
 	if (r == 0 && check->number == CLONE_NEWPID) {
-		pid = fork();
+		pid = mr_doctor_fork();
 		if (pid == 0)
 			_exit(getpid() == 1 ? 0 : 1);
 		r = wait_for(pid);
@@ -125,7 +125,7 @@ void mr_doctor_clone3(const struct mr_doctor_check *check, struct mr_doctor_answ
 
 void mr_doctor_pidfd(const struct mr_doctor_check *check, struct mr_doctor_answer *answer)
 {
-	pid_t pid = fork();
+	pid_t pid = mr_doctor_fork();
 	siginfo_t info;
 	mr_auto_close int fd = -1;
 
@@ -176,7 +176,7 @@ void mr_doctor_filesystem(const struct mr_doctor_check *check, struct mr_doctor_
 		say(answer, r);
 		return;
 	}
-	pid = fork();
+	pid = mr_doctor_fork();
 	if (pid == 0) {
 		mount_file_system(check->word, answer); /* in memory shared with our parent */
 		_exit(0);

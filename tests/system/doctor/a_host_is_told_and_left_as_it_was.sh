@@ -61,6 +61,19 @@ if [ "$(told '.checks[] | select(.name == "netem") | .state')" = '"ok"' ]; then
 	unshare -n tc qdisc add dev lo root netem delay 1ms 2>/dev/null || ! command -v tc >/dev/null || fail "netem"
 fi
 assert_eq "$(told '.checks[] | select(.name == "raw_tracepoint") | .state')" '"ok"' "raw tracepoints"
+# A kind of program that probes are of is not called unused.
+for kind in fentry:FENTRY sock_ops:'"sockops"' cgroup_skb:gress raw_tracepoint:RAW_TP; do
+	grep -q "^PROBE(.*${kind#*:}" "$repo/bpf/probes.def" || fail "no probe is ${kind#*:} any more"
+	! grep "^CHECK(\"telemetry\", \"${kind%%:*}\"," "$repo/tools/doctor.def" | grep -q "no probe uses it" ||
+		fail "${kind%%:*} is used"
+done
+
+# Bytes that are no text, in a PATH.
+mkdir "$tmp/"$'\xff'
+printf '#!/bin/sh\n' >"$tmp/"$'\xff/qemu-system-x86_64'
+chmod +x "$tmp/"$'\xff/qemu-system-x86_64'
+run_plain env PATH="$tmp/"$'\xff'":$PATH" "$MENACE" doctor --json
+assert_eq "$(jq -r '.checks[] | select(.name == "qemu") | .detail' "$tmp/stdout")" "$tmp/?/qemu-system-x86_64"
 
 menace doctor
 assert_status 0
