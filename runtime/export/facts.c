@@ -40,7 +40,7 @@ bool mr_fact_is(const struct mr_fact *fact, enum mr_fact_kind kind, const char *
 struct loading {
 	struct mr_facts *facts;
 	const struct source *source;
-	json_t *connected; /* set of "process, peer" that connections has */
+	json_t *connected; /* set of "process, protocol, peer" that connections has */
 };
 
 static const struct source {
@@ -259,8 +259,8 @@ static bool is_told(struct loading *loading, enum mr_fact_kind kind, const json_
 		return false;
 	get_integer(row, "tgid", &tgid);
 	get_integer(row, "remote_port", &port);
-	key = mr_str_format("%lld %s %lld", (long long)tgid, get_text(row, "remote"),
-			    (long long)port);
+	key = mr_str_format("%lld %s %s %lld", (long long)tgid, get_text(row, "protocol"),
+			    get_text(row, "remote"), (long long)port);
 	if (kind == MR_FACT_connect)
 		return json_object_get(loading->connected, key);
 	json_object_set_new_nocheck(loading->connected, key, json_true());

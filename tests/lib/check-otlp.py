@@ -140,10 +140,12 @@ def check_run_logs(run, logs):
                 "oom": int((run["oom_kills"] or 0) > 0), "event": count("events", "type = 'novelty'")}
     for kind in ("exec", "crash", "open", "attempt", "socket", "bind", "sendmsg"):
         expected[kind] = count("events", "type = '%s'" % kind)
-    told = {"%s:%s" % (c["remote"], c["remote_port"]) for c in db.execute(
+    numbers = {"tcp": 6, "udp": 17}
+    told = {("%s:%s" % (c["remote"], c["remote_port"]), numbers.get(c["protocol"])) for c in db.execute(
         "SELECT * FROM connections WHERE run_id = ?", (run["run_id"],))}
-    expected["connect"] = sum(e["object"] not in told for e in db.execute(
-        "SELECT object FROM events WHERE run_id = ? AND type = 'connect'", (run["run_id"],)))
+    expected["connect"] = sum((e["object"], e["protocol"]) not in told for e in db.execute(
+        "SELECT object, detail ->> 'protocol' AS protocol FROM events WHERE run_id = ? AND type = 'connect'",
+        (run["run_id"],)))
     got = {name[len("menace."):]: len(records) for name, records in logs.items()}
     assert got == {k: v for k, v in expected.items() if v}, (got, expected)
     rows = db.execute("SELECT * FROM events WHERE run_id = ? AND type = 'exec' ORDER BY boot_ns, n",

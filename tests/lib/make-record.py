@@ -37,6 +37,7 @@ def record(run_id, size):
         event(7, "crash", object="SEGV", detail={"signal": 11, "si_code": 1, "address": "0x0",
                                                  "frames": ["0x1", "0x2"]}),
         event(3, "connect", object="192.0.2.1:443", detail={"family": 2, "kind": 1, "protocol": 6}),
+        event(4, "connect", object="192.0.2.1:443", detail={"family": 2, "kind": 2, "protocol": 17}),
         event(8, "open", object="/etc/" + NASTY, detail={"flags": 1}),
         event(8, "attempt", object="setuid", detail={"nr": 105}),
         event(8, "novelty", object=NASTY, detail={"depth": {"a": [1, 2.5, None, True]}}),

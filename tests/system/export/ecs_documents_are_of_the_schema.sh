@@ -14,7 +14,7 @@ menace export --format ecs
 assert_status 0
 check ecs
 assert_harmless
-assert_eq "$checked" "attempt:3 bind:3 change:18 connect:5 connection:5 crash:3 degraded:3 denial:12 dns:3 event:3 exec:3 exit:3 fork:3 limit:3 oom:3 open:3 run_end:3 run_start:3 sendmsg:3 socket:3"
+assert_eq "$checked" "attempt:3 bind:3 change:18 connect:8 connection:5 crash:3 degraded:3 denial:12 dns:3 event:3 exec:3 exit:3 fork:3 limit:3 oom:3 open:3 run_end:3 run_start:3 sendmsg:3 socket:3"
 
 # pick FILTER: of the documents, by jq.
 pick()
@@ -31,6 +31,11 @@ assert_eq "$(pick 'select(.event.action == "connection" and .event.outcome == "f
 	[.event.type[0], .destination.ip, .destination.port, .menace.errno]')" \
 	'["denied","192.0.2.1",443,1]
 ["error","192.0.2.1",443,111]'
+# A datagram socket's peer is not told by a connection of TCP to the same address.
+assert_eq "$(pick 'select(.event.action == "connect" and .destination.port == 443) | .network.transport')" '"tcp"
+"udp"'
+assert_eq "$(jq -c 'select(.event.action == "connect" and .destination.port == 443) | .network.transport' "$tmp/stdout" |
+	sort | uniq -c | tr -s ' ' | tr '\n' ' ')" ' 2 "tcp"  3 "udp" '
 assert_eq "$(pick 'select(.event.action == "bind") | [.destination.ip, .destination.port, .source.ip]')" '["::1",53,null]'
 assert_eq "$(pick 'select(.event.action == "change" and .event.type[0] == "deletion") | [.file.type, .file.size]')" \
 	'["dir",3]'

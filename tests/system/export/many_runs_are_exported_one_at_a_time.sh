@@ -54,5 +54,5 @@ END
 }
 
 export_measured "$many" jsonl
-export_measured $((many * 2 + 26)) cef
+export_measured $((many * 2 + 27)) cef
 assert_match "$told" "\\\\rexporting runs: [0-9]+ of $many \\([0-9]+ %\\).*\\\\r +\\\\r'$" "progress"

@@ -47,7 +47,7 @@ put_records
 menace export --format ocsf
 assert_status 0
 check ocsf
-assert_eq "$checked" "0:3 1001:21 1007:15 2004:27 4001:19 4003:3"
+assert_eq "$checked" "0:3 1001:21 1007:15 2004:27 4001:22 4003:3"
 assert_eq "$(pick 'select(.metadata.event_code == "connection")
 	| [.activity_id, .status_id, .dst_endpoint.ip]' | sort | tr '\n' ' ')" \
 	'[1,1,"192.0.2.1"] [1,1,null] [1,99,"192.0.2.1"] [4,2,"192.0.2.1"] [5,2,"192.0.2.1"] '

@@ -89,3 +89,10 @@ run_plain env PATH="$tmp/path:$PATH" "$tmp/menace" export --format otlp --endpoi
 assert_status 125
 assert_contains "$stderr" "menace-send is neither in $tmp nor in libexec"
 assert_not_contains "$stdout" wrong
+
+# One that is ended by a signal has said nothing.
+printf '#!/bin/sh\nkill -KILL $$\n' >"$tmp/menace-send"
+chmod +x "$tmp/menace-send"
+run_plain "$tmp/menace" export --format otlp --endpoint http://127.0.0.1:1
+assert_status 125
+assert_contains "$stderr" "menace-send was ended by signal 9"
