@@ -174,6 +174,11 @@ static int check_options(const struct export *export, const struct mr_export_for
 		r = mr_cmd_check_word("signal", export->signal, signals, N_ELEMENTS(signals), err);
 	if (r < 0)
 		return r;
+	if (export->common.json && format != mr_export_format_get(0))
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "--json is --format %s; what %s is made of is its own",
+			      mr_export_format_name(mr_export_format_get(0)),
+			      mr_export_format_name(format));
 	if (export->signal && !is_otlp)
 		return mr_err(err, MR_E_USAGE, EINVAL, "--signal is of --format otlp");
 	if (export->endpoint && !is_otlp)

@@ -297,9 +297,12 @@ static int judge_execs(const struct subject *s, struct verdict *v, struct mr_err
 	json_array_foreach (list, i, row) {
 		const char *path = json_string_value(json_object_get(row, "object"));
 
-		/* The first is the program itself, which may always run. */
-		if (i > 0 && path && path[0] == '/')
+		if (i == 0)
+			continue; /* the program itself, which may always run */
+		if (path && path[0] == '/')
 			judge_path(s, path, MR_POLICY_EXECUTE, v);
+		else
+			is_unknown(v, "of a program no whole path was recorded");
 	}
 	return 0;
 }

@@ -535,7 +535,7 @@ WHERE run_id = :run_id AND kind = 'result' AND body -> '$.data.access' IS NOT NU
 SELECT name FROM syscalls WHERE run_id = :run_id AND errno <> 38 GROUP BY name ORDER BY name;
 
 --@ replay.execs
-SELECT object FROM events WHERE run_id = :run_id AND type = 'exec' AND object IS NOT NULL
+SELECT object FROM events WHERE run_id = :run_id AND type = 'exec'
 GROUP BY object ORDER BY min(n);
 
 --@ replay.connects

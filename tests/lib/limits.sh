@@ -14,6 +14,7 @@ need_limits()
 	need_root
 	need_cgroups
 	[ -x "$helpers/eat-memory" ] || skip "no test helpers in $helpers"
+	preread "$helpers/eat-memory"
 }
 
 # An address sanitizer's memory is not the program's.

@@ -161,6 +161,14 @@ scaled()
 	echo $(($1 * MENACE_SLOWDOWN))
 }
 
+# preread FILE...: in the page cache, and not at the expense of a sandbox.  The first reader's group
+# pays for a page; at its memory limit a group would throw the pages of its own program away and
+# read them again, for as long as it is given where reading is slow, rather than run out.
+preread()
+{
+	cat "$@" >/dev/null || fail "read $*"
+}
+
 # run_plain COMMAND...: run and keep what it said.
 run_plain()
 {

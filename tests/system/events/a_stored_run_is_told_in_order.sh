@@ -51,7 +51,8 @@ assert_contains "$stdout" "exit     signal 11 SIGSEGV, at most "
 assert_contains "$stdout" "exit     status 7, at most "
 
 # A victim of the memory limit is one event more, before its end.
-run -q -m 32m --ro "$MENACE_HELPERS:/h" -- /h/eat-memory anon 67108864
+preread "$MENACE_HELPERS/eat-memory"
+run -q -m 32m -t "$(scaled 60)" --ro "$MENACE_HELPERS:/h" -- /h/eat-memory anon 67108864
 assert_reason oom
 menace events "$(run_ids | tail -n 1)" --json --type oom,exit
 assert_eq "$(jq -s -c '[.[] | select(.comm == "eat-memory") | .type]' "$tmp/stdout")" '["oom","exit"]' "victim"

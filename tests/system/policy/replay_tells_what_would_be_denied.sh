@@ -66,6 +66,20 @@ for object in NULL "'127.0.0.1'" "'127.0.0.1:9x'" "'127.0.0.1:65536'"; do
 		"an address that was recorded cannot be read" "why, with $object"
 done
 
+# So is a program of which no whole path is known; what is known is judged all the same.
+policy '"paths": [{"path": "/usr/", "access": ["read", "list", "execute"]}]'
+run -- sh -c '/bin/true; exec /bin/false'
+id=$(json .run_id)
+menace replay --json "$tmp/policy.json" "$id"
+assert_eq "$(jq -r '.runs[0].classes.execs.state' "$tmp/stdout")" judged
+for object in NULL "'./true'"; do
+	edit "UPDATE events SET object = $object WHERE run_id = '$id' AND type = 'exec'
+		AND object LIKE '%true'"
+	menace replay --json "$tmp/policy.json" "$id"
+	assert_eq "$(jq -c '.runs[0].classes.execs | [.state, .why]' "$tmp/stdout")" \
+		'["unknown","of a program no whole path was recorded"]' "why, with $object"
+done
+
 menace replay "$tmp/policy.json" zzzz
 assert_status 1
 menace replay "$tmp/none"
