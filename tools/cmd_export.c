@@ -176,7 +176,7 @@ static int check_options(const struct export *export, const struct mr_export_for
 		return r;
 	if (export->common.json && format != mr_export_format_get(0))
 		return mr_err(err, MR_E_USAGE, EINVAL,
-			      "--json is --format %s; what %s is made of is its own",
+			      "--json is --format %s; --format %s has a form of its own",
 			      mr_export_format_name(mr_export_format_get(0)),
 			      mr_export_format_name(format));
 	if (export->signal && !is_otlp)
