@@ -23,6 +23,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/supervise/state.h"
+#include "runtime/supervise/unseen.h"
 #include "runtime/supervise/walk.h"
 
 /* Descriptor of the directory for what changed, made if missing. */
@@ -407,7 +408,7 @@ static json_t *time_json(uint64_t real_ns)
 json_t *mr_run_result(struct mr_run *run)
 {
 	char spec_hash[65];
-	json_t *list = json_array(), *receipt, *result;
+	json_t *list = json_array(), *denials, *receipt, *result;
 
 	mr_assert(run->collected);
 	mr_spec_hash(run->opts.spec, spec_hash);
@@ -427,7 +428,9 @@ json_t *mr_run_result(struct mr_run *run)
 	json_object_set_new(result, "stdout", mr_capture_to_json(&run->out.capture));
 	json_object_set_new(result, "stderr", mr_capture_to_json(&run->err.capture));
 	json_object_set_new(result, "workspace", workspace_json(run));
-	json_object_set_new(result, "denials", mr_denials_to_json(&run->denials));
+	denials = mr_denials_to_json(&run->denials);
+	mr_unseen_tell(denials, run->spec);
+	json_object_set_new(result, "denials", denials);
 	json_object_set_new(result, "telemetry", mr_telemetry_to_json(&run->telemetry));
 	if (run->recorder.paths)
 		json_object_set_new(result, "access", mr_recorder_to_json(&run->recorder));
