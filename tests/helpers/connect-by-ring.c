@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "number.h"
+#include "tests/helpers/number.h"
 
 static int join(const char *group)
 {
