@@ -6,6 +6,8 @@
  *                                             +PROBE, unless it is there
  *   menace-probe-load purge [SECONDS]         remove what no run uses, or has used for so long
  *   menace-probe-load entries                 ids of the control groups that are observed at present
+ *   menace-probe-load programs                each program, the instructions that were verified, and
+ *                                             how often it was passed over as it was running already
  *   menace-probe-load kinds                   kinds of programs, each with 0 or the errno of its refusal
  *
  * Apart from menace-run because of libbpf: what starts for every run stays small.  A failed
@@ -81,6 +83,20 @@ static int entries(void)
 	return mr_loader_entries(print_entry, NULL, &err) < 0 ? fail(&err) : 0;
 }
 
+static void print_program(void *owner, const char *name, uint32_t verified, uint64_t missed)
+{
+	(void)owner;
+	printf("%s %" PRIu32 " %" PRIu64 "\n", name, verified, missed);
+}
+
+static int programs(void)
+{
+	const struct mr_loader_programs to = { .take = print_program };
+	struct mr_error err = MR_ERROR_INIT;
+
+	return mr_loader_programs(&to, &err) < 0 ? fail(&err) : 0;
+}
+
 static void print_kind(void *owner, const char *name, int errnum)
 {
 	(void)owner;
@@ -103,10 +119,12 @@ int main(int argc, char **argv)
 		return purge(argc == 3 ? argv[2] : "0");
 	if (argc == 2 && strcmp(argv[1], "entries") == 0)
 		return entries();
+	if (argc == 2 && strcmp(argv[1], "programs") == 0)
+		return programs();
 	if (argc == 2 && strcmp(argv[1], "kinds") == 0)
 		return kinds();
 	mr_err(&err, MR_E_USAGE, EINVAL,
 	       "usage: menace-probe-load load LEVEL [SWITCHES] | purge [SECONDS] | entries | "
-	       "kinds");
+	       "programs | kinds");
 	return fail(&err);
 }
