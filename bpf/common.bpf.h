@@ -75,8 +75,20 @@ struct dentry {
 	union {
 	} d_u;
 };
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
+};
+struct fs_struct {
+	struct path root, pwd;
 };
 struct file {
 	struct inode *f_inode;
@@ -139,6 +151,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	struct fs_struct *fs;
 	struct css_set *cgroups;
 	struct sched_entity se;
 	struct sched_info sched_info;

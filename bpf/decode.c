@@ -40,13 +40,22 @@ static int read_fork(const void *record, size_t size, struct mr_event *e)
 	return 0;
 }
 
+static bool is_place(const char *names, size_t size)
+{
+	return size <= MR_WIRE_PLACE_MAX && (size == 0 || names[size - 1] == '\0');
+}
+
 static int read_exec(const void *record, size_t size, struct mr_event *e)
 {
 	const char *text = (const char *)record + sizeof(struct mr_wire_exec);
+	const char *places;
 	struct mr_wire_exec w;
 
 	memcpy(&w, record, sizeof(w));
-	if ((size_t)w.exe_bytes + w.argv_kept != size - sizeof(w))
+	if ((size_t)w.exe_bytes + w.argv_kept + w.file_bytes + w.cwd_bytes != size - sizeof(w))
+		return -EPROTO;
+	places = text + w.exe_bytes + w.argv_kept;
+	if (!is_place(places, w.file_bytes) || !is_place(places + w.file_bytes, w.cwd_bytes))
 		return -EPROTO;
 	if (w.exe_bytes && text[w.exe_bytes - 1] != '\0')
 		return -EPROTO;
@@ -67,6 +76,10 @@ static int read_exec(const void *record, size_t size, struct mr_event *e)
 	e->exec.argv_bytes = w.argv_bytes;
 	e->exec.argv_truncated = w.argv_kept < w.argv_bytes;
 	e->exec.argv_unreadable = w.flags & MR_WIRE_EXEC_NO_ARGV;
+	e->exec.file =
+		(struct mr_event_place){ places, w.file_bytes, w.flags & MR_WIRE_EXEC_FILE_CUT };
+	e->exec.cwd = (struct mr_event_place){ places + w.file_bytes, w.cwd_bytes,
+					       w.flags & MR_WIRE_EXEC_CWD_CUT };
 	return 0;
 }
 
@@ -87,20 +100,11 @@ static int read_exit(const void *record, size_t size, struct mr_event *e)
 /* Names from the file up to the root, each with its NUL, become a path. */
 static int read_path(const struct mr_wire_module *w, char ret[MR_EVENT_PATH_MAX])
 {
-	size_t at = w->path_bytes, out = 0;
+	const size_t size = w->path_bytes;
 
-	if (at > sizeof(w->path) || (at && w->path[at - 1] != '\0'))
+	if (size > sizeof(w->path) || (size && w->path[size - 1] != '\0'))
 		return -EPROTO;
-	while (at) {
-		size_t end = --at;
-
-		while (at && w->path[at - 1] != '\0')
-			at--;
-		ret[out++] = '/';
-		memcpy(ret + out, w->path + at, end - at);
-		out += end - at;
-	}
-	ret[out] = '\0';
+	mr_event_path(w->path, size, ret);
 	return 0;
 }
 
@@ -242,8 +246,8 @@ static const struct kind {
 	int (*read)(const void *record, size_t size, struct mr_event *e);
 } kinds[MR_WIRE_TYPE_COUNT_] = {
 	[MR_WIRE_FORK] = { MR_EVENT_fork, sizeof(struct mr_wire_fork), 0, read_fork },
-	[MR_WIRE_EXEC] = { MR_EVENT_exec, sizeof(struct mr_wire_exec),
-			   MR_WIRE_EXE_MAX + MR_WIRE_ARGV_MAX, read_exec },
+	[MR_WIRE_EXEC] = { MR_EVENT_exec, sizeof(struct mr_wire_exec), MR_WIRE_EXEC_TEXT_MAX,
+			   read_exec },
 	[MR_WIRE_EXIT] = { MR_EVENT_exit, sizeof(struct mr_wire_exit), 0, read_exit },
 	[MR_WIRE_CRASH] = { MR_EVENT_crash, sizeof(struct mr_wire_crash),
 			    MR_WIRE_MODULES * sizeof(struct mr_wire_module), read_crash },

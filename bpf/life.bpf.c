@@ -37,6 +37,22 @@ struct {
 	__type(value, u32);
 } ended_once SEC(".maps");
 
+#define PLACE_NAMES 24
+#define PLACE_LAST 255 /* where a name may begin */
+#define PLACE_CUT 0x10000
+
+struct place {
+	char names[MR_WIRE_PLACE_MAX];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2); /* PLACE_FILE, PLACE_CWD */
+	__type(key, u32);
+	__type(value, struct place);
+} places SEC(".maps");
+#define PLACE_FILE 0
+#define PLACE_CWD 1
+
 SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -103,6 +119,78 @@ static __always_inline u32 read_argv(struct mr_wire_exec *e, void *to, struct ta
 	return (u32)size;
 }
 
+static __always_inline struct mount *mount_of(u64 mnt)
+{
+	return (void *)(mnt - bpf_core_field_offset(struct mount, mnt));
+}
+
+/* The names from an entry up to the root, across mounts, into places[which]: how many bytes, and
+ * PLACE_CUT when that is not all; 0 for what is in no folder.  Not inlined, so that the
+ * verifier looks at it once. */
+__noinline int read_place(u64 mnt, u64 entry, u64 root_mnt, u64 root_entry, u32 which)
+{
+	struct place *place = bpf_map_lookup_elem(&places, &which);
+	u32 at = 0;
+
+	_Static_assert((PLACE_LAST & (PLACE_LAST + 1)) == 0, "a mask");
+	_Static_assert(2 * (PLACE_LAST + 1) == MR_WIRE_PLACE_MAX, "room for a name");
+	for (int i = 0; place && i < PLACE_NAMES; i++) {
+		struct dentry *d = (void *)entry, *parent = BPF_CORE_READ(d, d_parent);
+		struct vfsmount *m = (void *)mnt;
+		long n;
+
+		if (mnt == root_mnt && entry == root_entry) {
+			if (!at)
+				place->names[at++] = '\0'; /* the root itself: one name, empty */
+			return (int)at;
+		}
+		if (d == BPF_CORE_READ(m, mnt_root)) {
+			struct mount *upper = BPF_CORE_READ(mount_of(mnt), mnt_parent);
+
+			if (upper == mount_of(mnt))
+				break; /* of no root that the process could see */
+			entry = (u64)BPF_CORE_READ(mount_of(mnt), mnt_mountpoint);
+			mnt = (u64)upper + bpf_core_field_offset(struct mount, mnt);
+			continue;
+		}
+		if (parent == d)
+			break;
+		barrier_var(at);
+		if (at > PLACE_LAST)
+			break;
+		n = bpf_probe_read_kernel_str(&place->names[at & PLACE_LAST], PLACE_LAST + 1,
+					      BPF_CORE_READ(d, d_name.name));
+		if (n <= 0 || n > PLACE_LAST + 1)
+			break;
+		at += (u32)n;
+		entry = (u64)parent;
+	}
+	return (int)(at ? at | PLACE_CUT : 0);
+}
+
+/* Append places[which] to the text; its bytes, at most MR_WIRE_PLACE_MAX. */
+static __always_inline u32 add_place(char *to, u32 which, u32 told)
+{
+	struct place *place = bpf_map_lookup_elem(&places, &which);
+	u32 n = told & (PLACE_CUT - 1);
+
+	if (!place || !n || n > MR_WIRE_PLACE_MAX)
+		return 0;
+	return bpf_probe_read_kernel(to, n, place->names) ? 0 : n;
+}
+
+static __always_inline u32 find_place(struct mr_wire_exec *e, struct task_struct *task,
+				      struct path *path, u32 which, u32 cut)
+{
+	u32 told = (u32)read_place((u64)BPF_CORE_READ(path, mnt), (u64)BPF_CORE_READ(path, dentry),
+				   (u64)BPF_CORE_READ(task, fs, root.mnt),
+				   (u64)BPF_CORE_READ(task, fs, root.dentry), which);
+
+	if (told & PLACE_CUT)
+		e->flags |= cut;
+	return told;
+}
+
 static __always_inline void read_file(struct mr_wire_exec *e, struct linux_binprm *bprm,
 				      const struct served *s)
 {
@@ -123,8 +211,11 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct linux_binprm *bprm = (void *)ctx->args[2];
 	struct mr_wire_exec *e;
 	struct served s;
-	u32 exe, argv;
+	u32 exe, argv, file, cwd;
+	struct file *image = BPF_CORE_READ(bprm, file);
+	struct fs_struct *fs = BPF_CORE_READ(task, fs);
 	char *text;
+	u64 size;
 
 	if (!serve(task, &s, MR_ROW_on_exec))
 		return 0;
@@ -148,10 +239,22 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (!exe || e->flags & MR_WIRE_EXEC_NO_ARGV)
 		add(&s.slot->failures, 1);
+	file = find_place(e, task, &image->f_path, PLACE_FILE, MR_WIRE_EXEC_FILE_CUT);
+	file = add_place(text + exe + argv, PLACE_FILE, file);
+	cwd = find_place(e, task, &fs->pwd, PLACE_CWD, MR_WIRE_EXEC_CWD_CUT);
+	if (file > MR_WIRE_PLACE_MAX)
+		return 0;
+	cwd = add_place(text + exe + argv + file, PLACE_CWD, cwd);
+	if (cwd > MR_WIRE_PLACE_MAX)
+		return 0;
 	e->exe_bytes = (__u16)exe;
 	e->argv_kept = (__u16)argv;
-	fill(&e->h, MR_WIRE_EXEC, sizeof(*e) + exe + argv, &s, task);
-	emit(&s, MR_RING_EVENTS, MR_WIRE_EXEC, e, sizeof(*e) + exe + argv);
+	e->file_bytes = (__u16)file;
+	e->cwd_bytes = (__u16)cwd;
+	e->reserved = 0;
+	size = sizeof(*e) + exe + argv + file + cwd;
+	fill(&e->h, MR_WIRE_EXEC, size, &s, task);
+	emit(&s, MR_RING_EVENTS, MR_WIRE_EXEC, e, size);
 	return served(&s);
 }
 

@@ -21,7 +21,7 @@
 
 #include <linux/types.h>
 
-#define MR_WIRE_VERSION 2
+#define MR_WIRE_VERSION 3
 #define MR_WIRE_SLOTS 128
 #define MR_WIRE_PROBES_MAX 64 /* rows of probes.def */
 #define MR_WIRE_DEPTHS 4 /* different depths at which groups of runs can lie */
@@ -145,8 +145,12 @@ _Static_assert(sizeof(struct mr_wire_fork) == 72, "layout");
 #define MR_WIRE_EXEC_FILELESS 1u
 #define MR_WIRE_EXEC_EXE_CUT 2u /* exe was longer */
 #define MR_WIRE_EXEC_NO_ARGV 4u /* the arguments could not be read */
-/* Followed by exe_bytes of the path as it was given, with its NUL, and by argv_kept bytes of the
- * arguments, each with its NUL unless cut. */
+#define MR_WIRE_EXEC_FILE_CUT 8u /* the file's path was longer; what is there is its end */
+#define MR_WIRE_EXEC_CWD_CUT 16u
+#define MR_WIRE_PLACE_MAX 512
+/* Followed by exe_bytes of the path as it was given, with its NUL; by argv_kept bytes of the
+ * arguments, each with its NUL unless cut; and by file_bytes and cwd_bytes of names, from the file that
+ * was loaded and from the working directory up to the process's root, each with its NUL. */
 struct mr_wire_exec {
 	struct mr_wire_header h;
 	__u64 start_ns;
@@ -159,10 +163,14 @@ struct mr_wire_exec {
 	__u32 flags;
 	__u16 exe_bytes;
 	__u16 argv_kept;
+	__u16 file_bytes;
+	__u16 cwd_bytes;
+	__u32 reserved;
 	char comm[16];
 };
-_Static_assert(sizeof(struct mr_wire_exec) == 96, "layout");
-#define MR_WIRE_RECORD_MAX (sizeof(struct mr_wire_exec) + MR_WIRE_EXE_MAX + MR_WIRE_ARGV_MAX)
+_Static_assert(sizeof(struct mr_wire_exec) == 104, "layout");
+#define MR_WIRE_EXEC_TEXT_MAX (MR_WIRE_EXE_MAX + MR_WIRE_ARGV_MAX + 2 * MR_WIRE_PLACE_MAX)
+#define MR_WIRE_RECORD_MAX (sizeof(struct mr_wire_exec) + MR_WIRE_EXEC_TEXT_MAX)
 
 #define MR_WIRE_EXIT_OOM 1u
 struct mr_wire_exit {

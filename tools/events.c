@@ -40,10 +40,19 @@ static void tell_fork(const json_t *row, const json_t *detail)
 	printf("process %lld", (long long)integer(detail, "child_tgid"));
 }
 
+static void tell_file(const char *file)
+{
+	mr_term_put(MR_TERM_DIM, " (is ");
+	mr_term_put(MR_TERM_DIM, file);
+	mr_term_put(MR_TERM_DIM, ")");
+}
+
 static void tell_exec(const json_t *row, const json_t *detail)
 {
 	size_t i;
 	const json_t *word;
+
+	const char *file = json_string_value(json_object_get(detail, "file"));
 
 	mr_term_put(MR_TERM_PLAIN, text(row, "object"));
 	json_array_foreach (json_object_get(detail, "argv"), i, word) {
@@ -56,6 +65,8 @@ static void tell_exec(const json_t *row, const json_t *detail)
 		printf(" ...");
 	if (json_is_true(json_object_get(detail, "fileless")))
 		mr_term_put(MR_TERM_YELLOW, " (fileless)");
+	else if (file && strcmp(file, text(row, "object")) != 0)
+		tell_file(file);
 }
 
 static void tell_signal(int64_t sig)

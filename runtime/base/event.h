@@ -37,6 +37,15 @@ struct mr_event_module {
 	char path[MR_EVENT_PATH_MAX]; /* in its file system, not in the sandbox; "": none */
 };
 
+/* Names from an entry of a folder up to the root, each with its NUL; none: not known. */
+struct mr_event_place {
+	const char *names;
+	size_t bytes;
+	bool is_cut; /* there are more above */
+};
+/* They become a path, from "/" on also where it is cut; ret has room for bytes + 1. */
+void mr_event_path(const char *names, size_t bytes, char *ret);
+
 enum mr_event_tcp_what {
 	MR_EVENT_TCP_ASKED,
 	MR_EVENT_TCP_ACCEPTED,
@@ -71,6 +80,9 @@ struct mr_event {
 			uint64_t argv_bytes; /* of all arguments with their NULs, as they were */
 			bool argv_truncated;
 			bool argv_unreadable;
+			/* Seen from the process's root, at that moment: what was loaded (of a
+			 * script its interpreter), all links followed, and where it works. */
+			struct mr_event_place file, cwd;
 		} exec;
 		struct {
 			uint64_t start_ns;

@@ -230,6 +230,16 @@ static bool is_net(enum mr_fact_kind kind)
 	return kind >= MR_FACT_socket && kind <= MR_FACT_sendmsg;
 }
 
+/* What was loaded, all links followed; what was asked for, where no more is known. */
+static json_t *program_of(const json_t *row)
+{
+	json_t *file = json_object_get(row, "file");
+
+	return json_is_string(file) && !json_is_true(json_object_get(row, "file_truncated"))
+		       ? file
+		       : json_object_get(row, "object");
+}
+
 /* The members of detail beside the columns, which win. */
 static enum mr_fact_kind take_event(json_t *row)
 {
@@ -241,7 +251,7 @@ static enum mr_fact_kind take_event(json_t *row)
 	if (kind != MR_FACT_event)
 		json_object_del(row, "type"); /* is its kind */
 	if (kind == MR_FACT_exec)
-		json_object_set(row, "exe", json_object_get(row, "object"));
+		json_object_set(row, "exe", program_of(row));
 	if (kind == MR_FACT_open)
 		json_object_set(row, "path", json_object_get(row, "object"));
 	if (is_net(kind))

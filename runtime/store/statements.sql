@@ -535,8 +535,9 @@ WHERE run_id = :run_id AND kind = 'result' AND body -> '$.data.access' IS NOT NU
 SELECT name FROM syscalls WHERE run_id = :run_id AND errno <> 38 GROUP BY name ORDER BY name;
 
 --@ replay.execs
-SELECT object FROM events WHERE run_id = :run_id AND type = 'exec'
-GROUP BY object ORDER BY min(n);
+SELECT CASE WHEN coalesce(json_extract(detail, '$.file_truncated'), 0) THEN NULL
+	ELSE coalesce(json_extract(detail, '$.file'), object) END AS object
+FROM events WHERE run_id = :run_id AND type = 'exec' GROUP BY 1 ORDER BY min(n);
 
 --@ replay.connects
 SELECT object, detail ->> 'protocol' AS protocol, max(detail ->> 'kind') AS kind FROM events

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/telemetry.h"
@@ -68,6 +69,8 @@ static void free_text(struct kept *kept)
 	if (e->type == MR_EVENT_exec) {
 		free((char *)(uintptr_t)e->exec.exe);
 		free((char *)(uintptr_t)e->exec.argv);
+		free((char *)(uintptr_t)e->exec.file.names);
+		free((char *)(uintptr_t)e->exec.cwd.names);
 	} else if (e->type == MR_EVENT_crash) {
 		free(e->crash.modules);
 	} else if (e->type == MR_EVENT_open) {
@@ -184,7 +187,8 @@ static size_t keep_event(struct mr_trail *trail, const struct mr_event *e, uint6
 	struct kept *kept;
 
 	if (e->type == MR_EVENT_exec)
-		text = strlen(e->exec.exe) + 2 + e->exec.argv_kept;
+		text = strlen(e->exec.exe) + 2 + e->exec.argv_kept + e->exec.file.bytes +
+		       e->exec.cwd.bytes;
 	else if (e->type == MR_EVENT_crash)
 		text = modules = e->crash.n_modules * sizeof(*e->crash.modules);
 	else if (e->type == MR_EVENT_open)
@@ -194,6 +198,8 @@ static size_t keep_event(struct mr_trail *trail, const struct mr_event *e, uint6
 	if (e->type == MR_EVENT_exec) {
 		kept->event.exec.exe = mr_str_dup(e->exec.exe);
 		kept->event.exec.argv = copy(e->exec.argv, e->exec.argv_kept);
+		kept->event.exec.file.names = copy(e->exec.file.names, e->exec.file.bytes);
+		kept->event.exec.cwd.names = copy(e->exec.cwd.names, e->exec.cwd.bytes);
 	} else if (e->type == MR_EVENT_crash) {
 		kept->event.crash.modules = (void *)copy(e->crash.modules, modules);
 	} else if (e->type == MR_EVENT_open) {
@@ -384,10 +390,24 @@ json_t *mr_trail_processes(const struct mr_trail *trail)
 	return list;
 }
 
+static json_t *place_json(const struct mr_event_place *place)
+{
+	mr_auto_free char *path = NULL;
+
+	if (!place->bytes)
+		return json_null();
+	path = mr_str_alloc(place->bytes + 1);
+	mr_event_path(place->names, place->bytes, path);
+	return plain_text(path, strlen(path));
+}
+
 static json_t *exec_detail(const struct mr_event *e)
 {
-	return json_pack("{s:o, s:I, s:I, s:b, s:b, s:b, s:b, s:b, s:I, s:I, s:I}", "argv",
-			 argv_json(e), "argc", (json_int_t)e->exec.argc, "argv_bytes",
+	return json_pack("{s:o, s:b, s:o, s:b, s:o, s:I, s:I, s:b, s:b, s:b, s:b, s:b, s:I, s:I, "
+			 "s:I}",
+			 "file", place_json(&e->exec.file), "file_truncated", e->exec.file.is_cut,
+			 "cwd", place_json(&e->exec.cwd), "cwd_truncated", e->exec.cwd.is_cut,
+			 "argv", argv_json(e), "argc", (json_int_t)e->exec.argc, "argv_bytes",
 			 (json_int_t)e->exec.argv_bytes, "argv_truncated", e->exec.argv_truncated,
 			 "argv_unreadable", e->exec.argv_unreadable, "exe_truncated",
 			 e->exec.exe_truncated, "fileless", e->exec.fileless, "from_thread",

@@ -20,6 +20,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_place(const struct mr_event_place *place, const char *begin, const char *end)
+{
+	mr_auto_free char *path = malloc(place->bytes + 1);
+
+	mr_assert(path && place->names >= begin && place->bytes <= (size_t)(end - place->names));
+	mr_event_path(place->names, place->bytes, path);
+	mr_assert(strlen(path) <= place->bytes);
+}
+
 static void check_inside(const struct mr_event *e, const uint8_t *record, size_t size)
 {
 	const char *begin = (const char *)record, *end = begin + size;
@@ -35,6 +44,8 @@ static void check_inside(const struct mr_event *e, const uint8_t *record, size_t
 	mr_assert(e->exec.argv >= begin && e->exec.argv_kept <= (size_t)(end - e->exec.argv));
 	mr_assert(!e->exec.exe[0] ||
 		  (e->exec.exe >= begin && e->exec.exe + strlen(e->exec.exe) < end));
+	check_place(&e->exec.file, begin, end);
+	check_place(&e->exec.cwd, begin, end);
 }
 
 static void take(struct mr_trail *trail, struct mr_net_trail *net, const uint8_t *bytes,

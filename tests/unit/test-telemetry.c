@@ -93,6 +93,48 @@ static void exec_is_read_whole(void **state)
 	assert_int_equal(mr_decode(&r, size, 41, &e, modules, &err), 1);
 }
 
+/* The places of make_exec()'s record: names with their NULs. */
+static size_t add_places(struct exec_record *r, size_t size, const char *file, size_t file_bytes,
+			 const char *cwd, size_t cwd_bytes)
+{
+	memcpy((char *)r + size, file, file_bytes);
+	memcpy((char *)r + size + file_bytes, cwd, cwd_bytes);
+	r->w.file_bytes = (uint16_t)file_bytes;
+	r->w.cwd_bytes = (uint16_t)cwd_bytes;
+	size += file_bytes + cwd_bytes;
+	r->w.h.size = (uint16_t)size;
+	return size;
+}
+
+static void places_of_an_exec_are_paths(void **state)
+{
+	struct exec_record r;
+	size_t size = add_places(&r, make_exec(&r, "a\0", 2, "a\0", 2, 2), "true\0bin\0usr\0", 13,
+				 "\0", 1);
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_event e;
+	char path[32];
+
+	(void)state;
+	r.w.flags = MR_WIRE_EXEC_CWD_CUT;
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), 0);
+	mr_event_path(e.exec.file.names, e.exec.file.bytes, path);
+	assert_string_equal(path, "/usr/bin/true");
+	assert_false(e.exec.file.is_cut);
+	mr_event_path(e.exec.cwd.names, e.exec.cwd.bytes, path);
+	assert_string_equal(path, "/");
+	assert_true(e.exec.cwd.is_cut);
+	mr_event_path("", 0, path);
+	assert_string_equal(path, "");
+
+	r.w.file_bytes--; /* the sum is wrong */
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
+	r.w.cwd_bytes++; /* it is right, but a name has no NUL */
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
+	size = add_places(&r, make_exec(&r, "a\0", 2, "a\0", 2, 2), "b", 1, "c", 1);
+	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
+}
+
 static void what_does_not_add_up_is_refused(void **state)
 {
 	struct exec_record r;
@@ -104,7 +146,7 @@ static void what_does_not_add_up_is_refused(void **state)
 	assert_int_equal(mr_decode(&r, sizeof(r.w.h) - 1, 42, &e, modules, &err), -EPROTO);
 	assert_string_equal(err.msg, "an event of 31 bytes");
 	assert_int_equal(mr_decode(&r, size - 1, 42, &e, modules, &err), -EPROTO);
-	assert_string_equal(err.msg, "an event of type 2 with 100 bytes, said 101");
+	assert_string_equal(err.msg, "an event of type 2 with 108 bytes, said 109");
 	r.w.exe_bytes = 2; /* and the sum is wrong */
 	assert_int_equal(mr_decode(&r, size, 42, &e, modules, &err), -EPROTO);
 	assert_string_equal(err.msg, "an event of type 2 whose parts do not add up");
@@ -613,6 +655,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exec_is_read_whole),
+		cmocka_unit_test(places_of_an_exec_are_paths),
 		cmocka_unit_test(what_does_not_add_up_is_refused),
 		cmocka_unit_test(modules_of_a_crash_have_paths),
 		cmocka_unit_test(records_come_in_order_and_whole),

@@ -72,13 +72,23 @@ run -- sh -c '/bin/true; exec /bin/false'
 id=$(json .run_id)
 menace replay --json "$tmp/policy.json" "$id"
 assert_eq "$(jq -r '.runs[0].classes.execs.state' "$tmp/stdout")" judged
-for object in NULL "'./true'"; do
-	edit "UPDATE events SET object = $object WHERE run_id = '$id' AND type = 'exec'
-		AND object LIKE '%true'"
+for told in "object = './true', detail = json_set(detail, '\$.file_truncated', json('true'))" \
+	"detail = json_remove(detail, '\$.file', '\$.file_truncated')" "object = NULL"; do
+	edit "UPDATE events SET $told WHERE run_id = '$id' AND type = 'exec'
+		AND json_extract(detail, '\$.argv[0]') = '/bin/true'"
 	menace replay --json "$tmp/policy.json" "$id"
 	assert_eq "$(jq -c '.runs[0].classes.execs | [.state, .why]' "$tmp/stdout")" \
-		'["unknown","of a program no whole path was recorded"]' "why, with $object"
+		'["unknown","of a program no whole path was recorded"]' "why, with $told"
 done
+
+# What counts is the file that a name leads to.
+policy '"paths": [{"path": "/usr/bin/true", "access": ["execute"]}]'
+run -- sh -c 'ln -s /usr/bin/env /tmp/true; /tmp/true true; exec /bin/true'
+id=$(json .run_id)
+menace replay --json "$tmp/policy.json" "$id"
+assert_status 1
+assert_eq "$(jq -c '.runs[0].classes.execs | [.state, .denied]' "$tmp/stdout")" \
+	'["judged",["execute /usr/bin/ln","execute /usr/bin/env"]]' "by links"
 
 menace replay "$tmp/policy.json" zzzz
 assert_status 1
