@@ -174,7 +174,10 @@ static __always_inline u32 add_place(char *to, u32 which, u32 told)
 	struct place *place = bpf_map_lookup_elem(&places, &which);
 	u32 n = told & (PLACE_CUT - 1);
 
-	if (!place || !n || n > MR_WIRE_PLACE_MAX)
+	if (!place || n > MR_WIRE_PLACE_MAX)
+		return 0;
+	barrier_var(n); /* two comparisons made one are no bound to an older verifier */
+	if (!n)
 		return 0;
 	return bpf_probe_read_kernel(to, n, place->names) ? 0 : n;
 }
