@@ -72,6 +72,9 @@ struct mr_cmd {
 	struct mr_optable options; /* of struct mr_cmd_row */
 	size_t size; /* of the command's struct */
 	size_t min_words, max_words; /* words after the options */
+	const struct mr_cmd *const
+		*verbs; /* NULL-terminated, named "NAME VERB"; instead of all from options
+				    on.  Options without a verb are the first one's */
 	bool passes_on; /* options that are not its own are words; "--" ends them and is one too */
 	/* values: the command's struct; words: NULL-terminated. Exit status, or negative with *err. */
 	int (*run)(void *values, char **words, struct mr_error *err);

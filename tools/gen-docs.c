@@ -156,25 +156,31 @@ static void put_options(void)
 }
 
 /* The subcommands of menace, each with the options that not every one has. */
+static void put_command(const struct mr_cmd *cmd)
+{
+	/* A heading knows no escapes. */
+	printf("## menace %s%s%s\n\n", cmd->name, cmd->synopsis[0] ? " " : "", cmd->synopsis);
+	put(cmd->summary);
+	printf(".\n\n");
+	for (size_t i = 0; i < cmd->options.n; i++) {
+		const struct mr_cmd_row *row = (const void *)mr_optable_row(&cmd->options, i);
+
+		if (row->offset < sizeof(struct mr_cmd_common))
+			continue;
+		put_option_term(&row->option);
+		printf("\n\n");
+	}
+}
+
 static void put_commands(void)
 {
 	for (size_t i = 0; mr_cmd_get(i); i++) {
-		const struct mr_cmd *cmd = mr_cmd_get(i);
+		const struct mr_cmd *const *verbs = mr_cmd_get(i)->verbs;
 
-		/* A heading knows no escapes. */
-		printf("## menace %s%s%s\n\n", cmd->name, cmd->synopsis[0] ? " " : "",
-		       cmd->synopsis);
-		put(cmd->summary);
-		printf(".\n\n");
-		for (size_t k = 0; k < cmd->options.n; k++) {
-			const struct mr_cmd_row *row =
-				(const void *)mr_optable_row(&cmd->options, k);
-
-			if (row->offset < sizeof(struct mr_cmd_common))
-				continue;
-			put_option_term(&row->option);
-			printf("\n\n");
-		}
+		if (!verbs)
+			put_command(mr_cmd_get(i));
+		for (size_t k = 0; verbs && verbs[k]; k++)
+			put_command(verbs[k]);
 	}
 }
 

@@ -254,10 +254,49 @@ static int run_command(const struct mr_cmd *cmd, int argc, char **argv)
 
 /* --- the front ------------------------------------------------------------- */
 
+static int print_verbs(const struct mr_cmd *cmd)
+{
+	printf("Usage: menace %s VERB [OPTIONS] [WORDS]\n%s.\n\n", cmd->name, cmd->summary);
+	for (size_t i = 0; cmd->verbs[i]; i++)
+		printf("  %-20s %s\n", cmd->verbs[i]->name, cmd->verbs[i]->summary);
+	printf("\nmenace %s VERB --help says more.\n", cmd->name);
+	return 0;
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+/* argv[0] is the command's name. */
+static int run_verb(const struct mr_cmd *cmd, int argc, char **argv)
+{
+	const size_t n = strlen(cmd->name) + 1;
+	char quoted[MR_STR_QUOTE_SIZE];
+	struct mr_str_nearest nearest;
+
+	if (argc < 2 || is_help(argv[1]))
+		return print_verbs(cmd) + (argc < 2 ? 2 : 0);
+	if (argv[1][0] == '-')
+		return run_command(cmd->verbs[0], argc, argv);
+	mr_str_nearest_init(&nearest, argv[1]);
+	for (size_t i = 0; cmd->verbs[i]; i++) {
+		if (strcmp(cmd->verbs[i]->name + n, argv[1]) == 0)
+			return run_command(cmd->verbs[i], argc - 1, argv + 1);
+		mr_str_nearest_offer(&nearest, cmd->verbs[i]->name + n);
+	}
+	mr_str_quote(quoted, sizeof(quoted), argv[1]);
+	if (nearest.best)
+		mr_log_error("unknown verb %s; did you mean %s?", quoted, nearest.best);
+	else
+		mr_log_error("unknown verb %s; see menace %s --help", quoted, cmd->name);
+	return 2;
+}
+
 static int print_help(void)
 {
 	printf("Usage: menace COMMAND [OPTIONS] [WORDS]\n"
-	       "Look at what menace-run did.  See menace(1).\n\n");
+	       "Look at what menace-run did, and prepare what it shall do.  See menace(1).\n\n");
 	for (size_t i = 0; mr_cmd_get(i); i++)
 		printf("  %-8s %s\n", mr_cmd_get(i)->name, mr_cmd_get(i)->summary);
 	printf("\nmenace COMMAND --help says more.\n");
@@ -282,14 +321,15 @@ static int refuse_command(const char *word)
 
 static int run_word(int argc, char **argv)
 {
-	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0)
+	if (argc < 2 || is_help(argv[1]))
 		return print_help() + (argc < 2 ? 2 : 0);
 	if (strcmp(argv[1], "--version") == 0)
 		return printf("menace %s\n", MENACE_VERSION) < 0;
 	for (size_t i = 0; mr_cmd_get(i); i++)
 		if (strcmp(mr_cmd_get(i)->name, argv[1]) == 0)
-			return run_command(mr_cmd_get(i), argc - 1, argv + 1);
+			return mr_cmd_get(i)->verbs
+				       ? run_verb(mr_cmd_get(i), argc - 1, argv + 1)
+				       : run_command(mr_cmd_get(i), argc - 1, argv + 1);
 	return refuse_command(argv[1]);
 }
 

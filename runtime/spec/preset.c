@@ -34,6 +34,7 @@ enum kind {
 	KIND_FLAG,
 	KIND_TEXT,
 	KIND_NAME,
+	KIND_RECORD,
 	KIND_MODES,
 	KIND_OS,
 	KIND_OBJECT,
@@ -57,6 +58,7 @@ static const struct rule {
 #define ACCEPTED_FLAG "true or false"
 #define ACCEPTED_TEXT "a text"
 #define ACCEPTED_NAME "a text"
+#define ACCEPTED_RECORD "a whole number; it asks for nothing"
 #define ACCEPTED_MODES "a name, names divided by commas, or a list of them"
 #define ACCEPTED_OS "linux, windows, macos"
 #define ACCEPTED_OBJECT "an object"
@@ -105,6 +107,7 @@ static int parse_value(const struct rule *rule, const char *text, uint64_t *ret,
 	case KIND_NUMBER:
 		return mr_units_parse_milli(text, ret, err);
 	case KIND_INT:
+	case KIND_RECORD:
 		return mr_units_parse_count(text, ret, err);
 	case KIND_PERCENT:
 		return mr_units_parse_percent(text, ret, err);
@@ -293,6 +296,9 @@ static int check_value(struct mr_spec *spec, const struct rule *rule, const stru
 	case KIND_NAME:
 		r = check_scalar(rule, json, err);
 		return r < 0 ? r : take_label(spec, json, err);
+	case KIND_RECORD:
+		r = check_scalar(rule, json, err);
+		return r < 0 ? r : 1;
 	case KIND_MODES:
 		return check_modes(json, err);
 	case KIND_OS:

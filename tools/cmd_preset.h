@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * menace preset: what its verbs share
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "tools/cmd.h"
+
+struct json_t;
+struct mr_error;
+
+/* A document on standard output, or (path not NULL and not "-") whole in a file. */
+int mr_cmd_preset_write(const char *path, const struct json_t *document, struct mr_error *err);
+/* A file, "-", JSON text, the name of a built-in preset, or of a profile with ":low" or ":high"
+ * (high without either).  New reference; *ret_source names it in messages and lives as long as
+ * word. */
+int mr_cmd_preset_read(const char *word, struct json_t **ret, const char **ret_source,
+		       struct mr_error *err);
+/* Is misuse among what may be drawn or suggested?  asked: by an option; else by the environment. */
+int mr_cmd_preset_misuse(bool asked, bool *ret, struct mr_error *err);
