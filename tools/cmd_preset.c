@@ -224,6 +224,10 @@ static const struct mr_cmd canonical = {
 static const struct mr_cmd *const verbs[] = {
 	&generate,
 	&canonical,
+	&mr_cmd_preset_combine,
+	&mr_cmd_preset_adapt,
+	&mr_cmd_preset_check,
+	&mr_cmd_preset_show,
 	NULL,
 };
 

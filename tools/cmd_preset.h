@@ -6,10 +6,17 @@
 
 #include <stdbool.h>
 
+#include "runtime/scenario/document.h"
 #include "tools/cmd.h"
 
 struct json_t;
 struct mr_error;
+
+extern const struct mr_cmd mr_cmd_preset_adapt;
+extern const struct mr_cmd mr_cmd_preset_check;
+extern const struct mr_cmd mr_cmd_preset_combine;
+extern const struct mr_cmd mr_cmd_preset_show;
+extern const struct mr_cmd mr_cmd_preset_suggest;
 
 /* A document on standard output, or (path not NULL and not "-") whole in a file. */
 int mr_cmd_preset_write(const char *path, const struct json_t *document, struct mr_error *err);
@@ -18,5 +25,11 @@ int mr_cmd_preset_write(const char *path, const struct json_t *document, struct 
  * word. */
 int mr_cmd_preset_read(const char *word, struct json_t **ret, const char **ret_source,
 		       struct mr_error *err);
+/* Each preset of what word names.  loss_unit: "percent" (or NULL) or "fraction", how bare losses are
+ * meant; a number that looks like the other is warned of. */
+int mr_cmd_preset_each(const char *word, const char *loss_unit, mr_document_fn *fn, void *owner,
+		       struct mr_error *err);
+/* MR_E_USAGE with the first problem of a preset that is malformed. */
+int mr_cmd_preset_refuse_malformed(const struct mr_json *preset, struct mr_error *err);
 /* Is misuse among what may be drawn or suggested?  asked: by an option; else by the environment. */
 int mr_cmd_preset_misuse(bool asked, bool *ret, struct mr_error *err);

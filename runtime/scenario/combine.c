@@ -140,10 +140,10 @@ static void add_row(struct combination *c, const struct meeting *m, const struct
 		    json_t *value)
 {
 	json_array_append_new(c->rows,
-			      json_pack("{s:s, s:s, s:O, s:s, s:[{s:O, s:s}, {s:O, s:s}]}",
-					"variable", m->name, "rule", rule->name, "value", value,
-					"by", m->label, "of", "value", m->before, "from",
-					m->before_label, "value", m->value, "from", m->label));
+			      json_pack("{s:s, s:s, s:O, s:[{s:O, s:s}, {s:O, s:s}]}", "variable",
+					m->name, "rule", rule->name, "value", value, "of", "value",
+					m->before, "from", m->before_label, "value", m->value,
+					"from", m->label));
 }
 
 static int add_variable(struct combination *c, struct meeting *m, struct mr_error *err)

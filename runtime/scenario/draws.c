@@ -140,7 +140,8 @@ void mr_draws_range(const struct mr_draw *draw, const json_t *preset, size_t *re
 /* "MIN_BANDWIDTH 50Mbps of a.json" */
 static char *describe(const json_t *preset, const json_t *origins, const char *name)
 {
-	mr_auto_free char *value = json_dumps(json_object_get(preset, name), JSON_ENCODE_ANY);
+	mr_auto_free char *value = json_dumps(json_object_get(preset, name),
+					      JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	const char *origin = json_string_value(json_object_get(origins, name));
 
 	return mr_str_format("%s %s%s%s", name, value ? value : "?", origin ? " of " : "",

@@ -26,9 +26,6 @@ int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *e
 int mr_spec_set_json(struct mr_spec *spec, enum mr_field_id id, const struct mr_json *json,
 		     bool bare_seconds, enum mr_origin origin, struct mr_error *err);
 
-/* Preset variables of an object that is already parsed. */
-int mr_preset_apply_object(struct mr_spec *spec, const struct mr_json *object,
-			   enum mr_origin origin, struct mr_error *err);
 /* A variable of "unenforced": known, and tolerated by best_effort. */
 int mr_preset_record_unenforced(struct mr_spec *spec, const struct mr_json *json,
 				struct mr_error *err);

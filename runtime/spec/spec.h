@@ -15,6 +15,7 @@
 
 struct json_t;
 struct mr_error;
+struct mr_json;
 struct mr_policy;
 
 #define MR_UNLIMITED UINT64_MAX
@@ -192,6 +193,9 @@ void mr_spec_hash(const struct mr_spec *spec, char ret_hex[65]);
  * best_effort of the spec lists them; unknown names are refused with a hint. */
 int mr_preset_apply_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
 			 enum mr_origin origin, struct mr_error *err);
+/* The same of an object that is already parsed. */
+int mr_preset_apply_object(struct mr_spec *spec, const struct mr_json *object,
+			   enum mr_origin origin, struct mr_error *err);
 /* A built-in name, a file, or JSON text; label ("--preset") stands in front of messages. */
 int mr_preset_apply_arg(struct mr_spec *spec, const char *arg, const char *label,
 			struct mr_error *err);

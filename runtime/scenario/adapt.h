@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adapt: a preset after what the runs under it told
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct json_t;
+struct mr_evidence;
+
+struct mr_adapt_opts {
+	bool unsafe; /* SECURITY_LEVEL may go down to 1 */
+};
+
+/* {"preset", "changes": [{variable, old, new, why}], "held": [{variable, value, why}],
+ * "fired": [name], "notes": [text]}, new reference.  preset was checked; it is not changed. */
+struct json_t *mr_adapt(struct json_t *preset, const struct mr_evidence *evidence,
+			const struct mr_adapt_opts *opts);
+
+/* Rows of adapt_rules.def, for documents and tests. */
+struct mr_adapt_rule {
+	const char *name, *series, *steps;
+	bool of_results;
+};
+/* The i-th; false after the last. */
+bool mr_adapt_rule_get(size_t i, struct mr_adapt_rule *ret);
