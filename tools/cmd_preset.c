@@ -225,6 +225,7 @@ static const struct mr_cmd *const verbs[] = {
 	&generate,
 	&canonical,
 	&mr_cmd_preset_combine,
+	&mr_cmd_preset_suggest,
 	&mr_cmd_preset_adapt,
 	&mr_cmd_preset_check,
 	&mr_cmd_preset_show,

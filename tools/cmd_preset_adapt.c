@@ -218,6 +218,8 @@ static void tell(const struct mr_json *preset, const json_t *document)
 	for (size_t i = 0; i < json_array_size(held); i++) {
 		const json_t *row = json_array_get(held, i);
 
+		if (json_is_null(json_object_get(row, "value")))
+			continue; /* the preset does not speak of it */
 		mr_log_notice("%s%s%s stays as it is: %s", path, path[0] ? ": " : "",
 			      string_of(row, "variable"), string_of(row, "why"));
 	}
