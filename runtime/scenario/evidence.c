@@ -291,12 +291,13 @@ double mr_evidence_get(const struct mr_evidence *evidence, const char *name, siz
 	return json_number_value(json_array_get(json_object_get(evidence->series, name), index));
 }
 
-/* Sum of the last values; *ret_n is their number. */
-static double sum_last(const struct mr_evidence *evidence, const char *name, size_t window,
-		       size_t *ret_n)
+/* Sum of the last values; *ret_n is their number.  Wide enough that the mean of equal values is that
+ * value, and not one beyond a bound that it is at. */
+static long double sum_last(const struct mr_evidence *evidence, const char *name, size_t window,
+			    size_t *ret_n)
 {
 	const size_t n = mr_evidence_count(evidence, name);
-	double sum = 0;
+	long double sum = 0;
 
 	*ret_n = n < window ? n : window;
 	for (size_t i = n - *ret_n; i < n; i++)
@@ -308,10 +309,10 @@ bool mr_evidence_mean(const struct mr_evidence *evidence, const char *name, size
 		      double *ret)
 {
 	size_t n;
-	double sum = sum_last(evidence, name, window, &n);
+	long double sum = sum_last(evidence, name, window, &n);
 
 	if (n > 0)
-		*ret = sum / (double)n;
+		*ret = (double)(sum / (long double)n);
 	return n > 0;
 }
 
@@ -320,20 +321,21 @@ bool mr_evidence_mean_predicted(const struct mr_evidence *evidence, const char *
 {
 	const double predicted = json_number_value(json_object_get(evidence->predicted, name));
 	size_t n;
-	double sum = sum_last(evidence, name, window, &n);
+	long double sum = sum_last(evidence, name, window, &n);
 
 	if (predicted != 0) {
 		sum += predicted;
 		n++;
 	}
 	if (n > 0)
-		*ret = sum / (double)n;
+		*ret = (double)(sum / (long double)n);
 	return n > 0;
 }
 
-static double difference(const struct mr_evidence *evidence, const char *name, size_t index)
+static long double difference(const struct mr_evidence *evidence, const char *name, size_t index)
 {
-	return mr_evidence_get(evidence, name, index + 1) - mr_evidence_get(evidence, name, index);
+	return (long double)mr_evidence_get(evidence, name, index + 1) -
+	       (long double)mr_evidence_get(evidence, name, index);
 }
 
 /* Mean and standard deviation (of all, not of a sample) of the last differences. */
@@ -342,17 +344,18 @@ static void describe(const struct mr_evidence *evidence, const char *name, size_
 {
 	const size_t all = mr_evidence_count(evidence, name) - 1;
 	const size_t n = all < window ? all : window;
-	double mean = 0, squares = 0;
+	long double mean = 0, squares = 0;
 
 	for (size_t i = all - n; i < all; i++)
-		mean += difference(evidence, name, i) / (double)n;
+		mean += difference(evidence, name, i);
+	mean /= (long double)n;
 	for (size_t i = all - n; i < all; i++) {
-		double off = difference(evidence, name, i) - mean;
+		long double off = difference(evidence, name, i) - mean;
 
-		squares += off * off / (double)n;
+		squares += off * off;
 	}
-	*ret_mean = mean;
-	*ret_deviation = sqrt(squares);
+	*ret_mean = (double)mean;
+	*ret_deviation = sqrt((double)(squares / (long double)n));
 }
 
 bool mr_evidence_trend(const struct mr_evidence *evidence, const char *name, size_t window,
