@@ -26,6 +26,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "netns/doors.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
@@ -380,6 +381,7 @@ static int write_identity(struct mr_child *c, int etc, struct mr_error *err)
 static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_error *err)
 {
 	static const char none[] = "# no network\n";
+	static const char inside[] = "nameserver " MR_DOORS_RESOLVER "\n";
 	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\n"
 				       "hosts: files dns\nservices: files\nprotocols: files\n";
 	char text[4096];
@@ -391,6 +393,8 @@ static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_e
 	/* Often a link into /run: read through it, the sandbox has no such path. */
 	if (c->spec->net_mode == MR_NET_HOST)
 		n = mr_read_file_at(host_etc, "resolv.conf", text, sizeof(text));
+	if (c->spec->net_mode == MR_NET_ALLOWLIST)
+		return write_new_file(etc, "resolv.conf", 0644, inside, sizeof(inside) - 1, err);
 	return n >= 0 ? write_new_file(etc, "resolv.conf", 0644, text, (size_t)n, err)
 		      : write_new_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
 }

@@ -23,8 +23,8 @@ struct mr_policy;
 /* Words of the ENUM_ types, in the order of their values. */
 enum mr_userns { MR_USERNS_AUTO, MR_USERNS_ALWAYS };
 #define MR_WORDS_userns "auto", "always"
-enum mr_net_mode { MR_NET_NONE, MR_NET_LOOPBACK, MR_NET_HOST };
-#define MR_WORDS_net "none", "loopback", "host"
+enum mr_net_mode { MR_NET_NONE, MR_NET_LOOPBACK, MR_NET_ALLOWLIST, MR_NET_HOST };
+#define MR_WORDS_net "none", "loopback", "allowlist", "host"
 /* In the order of enum mr_probe_level. */
 enum mr_telemetry_level {
 	MR_TELEMETRY_OFF,
