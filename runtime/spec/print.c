@@ -172,6 +172,8 @@ struct json_t *mr_spec_to_json(const struct mr_spec *spec)
 	set_lists(document, spec);
 	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
 		set(section_of(document, fields[i].section), fields[i].name, knob_json(spec, i));
+	if (spec->net_mode == MR_NET_ALLOWLIST)
+		set(section_of(document, "net"), "allow", strv_json(&spec->net_allow, 0));
 	return document;
 }
 

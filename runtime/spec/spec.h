@@ -120,6 +120,7 @@ struct mr_spec {
 	struct mr_strv env_pass; /* names taken from the caller's environment */
 	struct mr_spec_mount *mounts;
 	size_t n_mounts;
+	struct mr_strv net_allow; /* rules of netns/rules.h, each as it is printed there */
 	struct mr_strv best_effort; /* items that may go unenforced */
 	struct mr_strv unenforced; /* preset variables accepted only through best_effort */
 	char *name; /* caller's label, returned in the result; or NULL */
@@ -223,6 +224,8 @@ int mr_spec_add_mount_parts(struct mr_spec *spec, enum mr_mount_kind kind, const
 			    const char *dest, uint64_t size_bytes, struct mr_error *err);
 const char *mr_spec_mount_kind_name(enum mr_mount_kind kind);
 int mr_spec_add_env_pass(struct mr_spec *spec, const char *name, struct mr_error *err);
+/* RULE[,RULE...] of netns/rules.h; a rule that is there already is not added again. */
+int mr_spec_add_allow(struct mr_spec *spec, const char *rules, struct mr_error *err);
 /* ITEM[,ITEM...] of best_effort.def, or preset variables that this version does not enforce. */
 int mr_spec_add_best_effort(struct mr_spec *spec, const char *items, struct mr_error *err);
 /* Take the place of program, snippet and language. */
