@@ -116,6 +116,11 @@ static int start(struct mr_netd_run *netd, const struct mr_netd_opts *opts, stru
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return mr_err(err, MR_E_SYS, errno, "socketpair: %m");
 	theirs = pair[1];
+	/* It may wait for us, but we never for it: both waiting would be for ever. */
+	if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0) {
+		mr_close(pair[0]);
+		return mr_err(err, MR_E_SYS, errno, "channel to " MR_NETD_PROGRAM ": %m");
+	}
 	given[0] = config;
 	given[1] = theirs;
 	memcpy(&given[2], opts->doors, MR_DOORS * sizeof(int));
