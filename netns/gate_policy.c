@@ -5,11 +5,12 @@
  * Rules never change; pins are what the resolver has learned, each a name, an address and an end.
  * Nothing here touches the network or looks at a clock.
  */
+#include "netns/gate_policy.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "netns/gate_internal.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"

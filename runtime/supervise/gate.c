@@ -12,13 +12,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 
+#include "bpf/guard.h"
+#include "cgroups/cgroup.h"
 #include "netns/gate.h"
+#include "netns/gate_policy.h"
 #include "netns/rules.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
+#include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
@@ -46,11 +52,15 @@ struct peer {
 };
 
 struct gate {
+	struct mr_gate_policy policy;
+	struct mr_guard guard;
+	struct mr_source ring; /* of the guard */
+	char no_guard[200]; /* why there is none, or "" */
 	uint64_t denied[MR_GATE_REASONS_];
 	struct name names[NAMES_MAX];
 	struct peer peers[PEERS_MAX];
 	size_t n_names, n_peers;
-	uint64_t names_left_out, peers_left_out, looks;
+	uint64_t names_left_out, peers_left_out, looks, guard_lost;
 	struct mr_gate_totals totals;
 	bool has_totals;
 	json_t *servers;
@@ -110,18 +120,69 @@ static json_t *list_rules(const struct mr_spec *spec)
 	return list;
 }
 
+/* What the rules say of networks; the names' addresses follow as they are learned. */
+static int allow_networks(struct gate *gate, struct mr_error *err)
+{
+	const uint64_t now = mr_now_ns();
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < gate->policy.n_rules; i++) {
+		const struct mr_rule *rule = &gate->policy.rules[i];
+		uint16_t ports[MR_GATE_PORTS_MAX];
+		uint32_t n;
+
+		if (rule->kind != MR_RULE_ADDRESS)
+			continue;
+		n = mr_gate_policy_ports(&gate->policy, &rule->address, now, ports);
+		r = mr_guard_allow(&gate->guard, &rule->address, rule->length, ports, n, err);
+	}
+	return r;
+}
+
+static void on_guard(struct mr_source *source, uint32_t events);
+
+/* Without it nothing is allowed that is not with it; only connects succeed that are reset then. */
+static int start_guard(struct mr_run *run, struct mr_error *err)
+{
+	struct gate *gate = run->network->state;
+	struct mr_error why = MR_ERROR_INIT;
+	int r;
+
+	if (!run->cgroup) {
+		snprintf(gate->no_guard, sizeof(gate->no_guard), "the run has no control group");
+		return 0;
+	}
+	if (mr_guard_attach(&gate->guard, mr_cgroup_v2_fd(run->cgroup), &why) < 0) {
+		snprintf(gate->no_guard, sizeof(gate->no_guard), "%.*s",
+			 (int)sizeof(gate->no_guard) - 1, why.msg);
+		return 0;
+	}
+	r = allow_networks(gate, err);
+	return r < 0 ? r
+		     : mr_loop_add(run->host->loop, &gate->ring, gate->guard.ring.fd, EPOLLIN,
+				   on_guard, run, err);
+}
+
 static int begin(struct mr_run *run, char **ret_config, struct mr_error *err)
 {
 	struct gate *gate = mr_str_alloc(sizeof(*gate));
 	mr_auto_json json_t *config = NULL;
+	mr_auto_free char *text = NULL;
+	int r;
 
-	(void)err;
 	run->network->state = gate;
+	gate->guard = (struct mr_guard)MR_GUARD_INIT;
+	gate->ring.fd = -1;
 	gate->servers = list_servers(run->spec);
 	config = json_pack("{s:o, s:O}", "rules", list_rules(run->spec), "servers", gate->servers);
-	*ret_config = json_dumps(config, JSON_COMPACT);
-	mr_assert(*ret_config);
-	return 0;
+	text = json_dumps(config, JSON_COMPACT);
+	mr_assert(text);
+	r = mr_gate_policy_parse(&gate->policy, text, strlen(text), err);
+	if (r == 0)
+		r = start_guard(run, err);
+	if (r == 0)
+		*ret_config = mr_take_ptr(text);
+	return r;
 }
 
 static int verify(struct mr_run *run, struct mr_error *err)
@@ -208,37 +269,90 @@ static const char *format_allow(const struct mr_gate_denied *d, const char *addr
 	}
 }
 
+/* d->reason is one of the list, its texts end. */
+static void add_denial(struct mr_run *run, const struct mr_gate_denied *d, int errnum, pid_t pid,
+		       const char *comm)
+{
+	const struct mr_gate_reason_row *row = mr_gate_reason(d->reason);
+	char address[INET6_ADDRSTRLEN], object[MR_GATE_NAME_SIZE + 128], allow[320], reason[256];
+	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK,
+				    .what = row->what,
+				    .object = object,
+				    .errnum = errnum,
+				    .pid = pid,
+				    .comm = pid ? comm : NULL,
+				    .rule = row->rule,
+				    .reason = reason,
+				    .address = address,
+				    .name = d->name[0] ? d->name : NULL,
+				    .port = d->port,
+				    .time_ns = mr_now_ns() };
+	struct gate *gate = run->network->state;
+
+	gate->denied[d->reason]++;
+	mr_rule_print_address(&d->address, address);
+	format_object(d, address, strcmp(row->what, "resolve") == 0, object, sizeof(object));
+	snprintf(reason, sizeof(reason), "%s%s", row->help,
+		 pid ? "" : " (who asked is not known: its socket was closed)");
+	denial.allow = format_allow(d, address, allow, sizeof(allow));
+	mr_denials_add(&run->denials, &denial);
+}
+
 static void take_denied(struct mr_run *run, struct mr_gate_denied *d)
 {
-	struct gate *gate = run->network->state;
-	char address[INET6_ADDRSTRLEN], object[MR_GATE_NAME_SIZE + 128], allow[320], comm[17];
-	char reason[256];
-	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK, .time_ns = mr_now_ns() };
-	const struct mr_gate_reason_row *row;
+	char comm[17];
+	pid_t pid;
 
 	if (d->reason >= MR_GATE_REASONS_)
 		return;
 	d->name[sizeof(d->name) - 1] = d->detail[sizeof(d->detail) - 1] = '\0';
-	gate->denied[d->reason]++;
-	row = mr_gate_reason(d->reason);
-	mr_rule_print_address(&d->address, address);
-	format_object(d, address, strcmp(row->what, "resolve") == 0, object, sizeof(object));
-	denial.pid = look_who(run, d, comm);
+	pid = look_who(run, d, comm);
 	acknowledge(run, d->id);
-	snprintf(reason, sizeof(reason), "%s%s", row->help,
-		 denial.pid ? "" : " (who asked is not known: its socket was closed)");
-	denial.what = row->what;
-	denial.object = object;
-	denial.comm = comm[0] ? comm : NULL;
-	denial.rule = row->rule;
-	denial.reason = reason;
-	denial.allow = format_allow(d, address, allow, sizeof(allow));
-	denial.errnum =
-		d->protocol == IPPROTO_TCP && strcmp(row->what, "resolve") != 0 ? ECONNRESET : 0;
-	denial.address = address;
-	denial.port = d->port;
-	denial.name = d->name[0] ? d->name : NULL;
-	mr_denials_add(&run->denials, &denial);
+	add_denial(run, d,
+		   d->protocol == IPPROTO_TCP &&
+				   strcmp(mr_gate_reason(d->reason)->what, "resolve") != 0
+			   ? ECONNRESET
+			   : 0,
+		   pid, comm);
+}
+
+static enum mr_gate_reason reason_of(const struct gate *gate, const struct mr_guard_event *e)
+{
+	const uint16_t port = ntohs((uint16_t)e->port);
+	enum mr_gate_reason reason = MR_GATE_ADDRESS;
+
+	if (e->hook == MR_GUARD_SENDMSG)
+		return port == MR_DOORS_DNS_PORT ? MR_GATE_OTHER_RESOLVER : MR_GATE_DATAGRAM;
+	if (e->type == SOCK_DGRAM && port == MR_DOORS_DNS_PORT)
+		return MR_GATE_OTHER_RESOLVER;
+	mr_gate_policy_judge(&gate->policy, &e->address, port, mr_now_ns(), &reason);
+	return reason;
+}
+
+/* The kernel itself refused it, where it was asked. */
+static void take_refused(void *owner, const struct mr_guard_event *e)
+{
+	struct mr_run *run = owner;
+	struct mr_gate_denied d = {
+		.protocol = e->type == SOCK_DGRAM ? IPPROTO_UDP : IPPROTO_TCP,
+		.address = e->address,
+		.port = ntohs((uint16_t)e->port),
+	};
+	char comm[17];
+
+	memcpy(comm, e->comm, sizeof(e->comm));
+	comm[16] = '\0';
+	d.reason = (uint16_t)reason_of(run->network->state, e);
+	add_denial(run, &d, ENETUNREACH, (pid_t)e->pid, comm);
+}
+
+static void on_guard(struct mr_source *source, uint32_t events)
+{
+	struct mr_run *run = source->owner;
+	struct gate *gate = run->network->state;
+
+	(void)events;
+	mr_guard_read(&gate->guard, take_refused, run);
 }
 
 static struct name *find_name(struct gate *gate, const char *text)
@@ -255,13 +369,32 @@ static struct name *find_name(struct gate *gate, const char *text)
 	return &gate->names[gate->n_names++];
 }
 
+/* Before the name is given out, so that its first use is not refused. */
+static void open_way(struct mr_run *run, const struct mr_gate_pin *pin)
+{
+	struct gate *gate = run->network->state;
+	const uint64_t now = mr_now_ns();
+	uint16_t ports[MR_GATE_PORTS_MAX];
+	struct mr_error err;
+	uint32_t n;
+
+	mr_gate_policy_pin(&gate->policy, pin->name, &pin->address, now,
+			   now + (uint64_t)pin->ttl_s * 1000000000);
+	if (gate->guard.map_fd < 0)
+		return;
+	n = mr_gate_policy_ports(&gate->policy, &pin->address, now, ports);
+	if (mr_guard_allow(&gate->guard, &pin->address, 128, ports, n, &err) < 0)
+		mr_log_warn("run %s: %s", run->id, err.msg);
+}
+
 static void take_pin(struct mr_run *run, struct mr_gate_pin *pin)
 {
 	struct name *name;
 
 	pin->name[sizeof(pin->name) - 1] = '\0';
-	name = find_name(run->network->state, pin->name);
+	open_way(run, pin);
 	acknowledge(run, pin->id);
+	name = find_name(run->network->state, pin->name);
 	if (!name)
 		return;
 	name->ttl_s = pin->ttl_s;
@@ -334,7 +467,12 @@ static void on_message(struct mr_run *run, const struct mr_netd_head *head)
 
 static void finish(struct mr_run *run)
 {
-	(void)run;
+	struct gate *gate = run->network->state;
+
+	mr_guard_read(&gate->guard, take_refused, run);
+	gate->guard_lost = mr_guard_lost(&gate->guard);
+	mr_loop_remove(run->host->loop, &gate->ring);
+	mr_guard_detach(&gate->guard);
 }
 
 /* --- result -------------------------------------------------------------------------- */
@@ -415,7 +553,7 @@ static json_t *totals_json(const struct gate *gate)
 			 "resolved", (json_int_t)t->resolved, "connections",
 			 (json_int_t)t->connections, "open_max", (json_int_t)t->open_max,
 			 "out_bytes", (json_int_t)t->out_bytes, "in_bytes", (json_int_t)t->in_bytes,
-			 "lost_messages", (json_int_t)t->lost);
+			 "lost_messages", (json_int_t)(t->lost + gate->guard_lost));
 }
 
 static json_t *to_json(const struct mr_run *run)
@@ -433,7 +571,9 @@ static json_t *receipt(const struct mr_run *run)
 {
 	const struct gate *gate = run->network->state;
 
-	return json_pack("{s:o, s:O}", "rules", list_rules(run->spec), "servers", gate->servers);
+	return json_pack("{s:o, s:O, s:b, s:s?}", "rules", list_rules(run->spec), "servers",
+			 gate->servers, "connect_hook", !gate->no_guard[0], "connect_hook_why",
+			 gate->no_guard[0] ? gate->no_guard : NULL);
 }
 
 static void free_state(struct mr_run *run)
@@ -445,6 +585,8 @@ static void free_state(struct mr_run *run)
 	for (size_t i = 0; i < gate->n_peers; i++)
 		free(gate->peers[i].name);
 	json_decref(gate->servers);
+	mr_guard_detach(&gate->guard);
+	mr_gate_policy_deinit(&gate->policy);
 	free(gate);
 }
 
