@@ -7,4 +7,5 @@ if(NOT OPENSSL_FOUND)
 endif()
 target_include_directories(mr_netns SYSTEM PRIVATE ${OPENSSL_INCLUDE_DIRS})
 add_library(mr_stub INTERFACE)
-target_link_libraries(mr_stub INTERFACE mr_netns PkgConfig::OPENSSL)
+target_link_directories(mr_stub INTERFACE ${OPENSSL_LIBRARY_DIRS})
+target_link_libraries(mr_stub INTERFACE mr_netns ssl crypto) # by name: menace-netd is static

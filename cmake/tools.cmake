@@ -8,8 +8,9 @@ if(MENACE_STATIC)
 endif()
 
 # Answers for the network of a sandbox; static, for it starts with a run.
-add_executable(menace-netd tools/menace-netd.c tools/netd_confine.c)
-target_link_libraries(menace-netd PRIVATE mr_launch mr_netns mr_base)
+add_executable(menace-netd tools/menace-netd.c tools/netd_confine.c tools/netd_no_names.c)
+target_link_options(menace-netd PRIVATE -Wl,--wrap=getaddrinfo,--wrap=gethostbyname,--wrap=dlopen)
+target_link_libraries(menace-netd PRIVATE mr_launch mr_stub mr_netns mr_base)
 if(MENACE_STATIC)
   target_link_options(menace-netd PRIVATE -static)
 endif()

@@ -86,6 +86,8 @@ int mr_mocks_add(struct mr_mocks *mocks, struct mr_mock *mock, struct mr_error *
 int mr_mock_parse(const char *text, struct mr_mock *ret, struct mr_error *err);
 /* Fills the members up to path of a zeroed mock; to be deinitialised in any case. */
 int mr_mock_parse_target(struct mr_mock *mock, const char *target, struct mr_error *err);
+/* The ACTION of such a mock; mr_mock_check() is left to be done. */
+int mr_mock_parse_action(struct mr_mock *mock, const char *action, struct mr_error *err);
 /* One item of an action by its name: status, header ("NAME:VALUE"), type, delay, fail, file.
  * Each once but header. */
 int mr_mock_set(struct mr_mock *mock, const char *item, const char *value, struct mr_error *err);

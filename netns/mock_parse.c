@@ -483,7 +483,7 @@ static int take_item(struct mr_mock *mock, const char *text, struct mr_error *er
 		      err);
 }
 
-static int parse_action(struct mr_mock *mock, const char *action, struct mr_error *err)
+int mr_mock_parse_action(struct mr_mock *mock, const char *action, struct mr_error *err)
 {
 	for (;;) {
 		size_t n = strcspn(action, ",");
@@ -536,7 +536,7 @@ int mr_mock_parse(const char *text, struct mr_mock *ret, struct mr_error *err)
 	target = mr_str_ndup(text, (size_t)(equals - text));
 	r = mr_mock_parse_target(&mock, target, err);
 	if (r == 0)
-		r = parse_action(&mock, equals + 1, err);
+		r = mr_mock_parse_action(&mock, equals + 1, err);
 	if (r == 0)
 		r = mr_mock_check(&mock, err);
 	if (r < 0) {

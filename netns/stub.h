@@ -47,7 +47,7 @@ struct mr_stub_opts {
 	struct mr_loop *loop;
 	const struct mr_mocks *mocks; /* loaded; borrowed */
 	struct mr_tls *tls; /* borrowed, or NULL: no TLS is spoken */
-	uint64_t delay_ms; /* before the first byte, of mocks that do not say */
+	uint64_t delay_ns; /* before the first byte, of mocks that do not say */
 	uint64_t seed; /* of the positions of failures */
 	struct mr_stub_count *counts; /* mocks->n */
 	void (*on_denial)(void *owner, const struct mr_stub_denial *denial);

@@ -207,7 +207,7 @@ static bool play(struct mr_stub_conn *conn, const struct mr_mock *mock)
 	return mock->fault != MR_FAULT_TIMEOUT;
 }
 
-bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ms)
+bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ns)
 {
 	const struct mr_stub_opts *opts = &conn->stub->opts;
 	const char *host = conn->http.host[0] ? conn->http.host : conn->host;
@@ -215,7 +215,7 @@ bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ms)
 	const struct mr_mock *mock;
 
 	begin(conn);
-	*ret_delay_ms = 0;
+	*ret_delay_ns = 0;
 	if (strcmp(host, conn->host) != 0) {
 		mr_stub_deny(conn, "http", url, "another host's address",
 			     "Host names another host than the one connected to");
@@ -229,6 +229,7 @@ bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ms)
 		put_refusal(conn, 502, "menace-run: no mock answers this URL");
 		return true;
 	}
-	*ret_delay_ms = mock->delay_ms == MR_MOCK_NO_DELAY ? opts->delay_ms : mock->delay_ms;
+	*ret_delay_ns =
+		mock->delay_ms == MR_MOCK_NO_DELAY ? opts->delay_ns : mock->delay_ms * 1000000;
 	return play(conn, mock);
 }

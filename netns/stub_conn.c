@@ -149,13 +149,13 @@ static enum step enter_write(struct mr_stub_conn *conn, uint64_t now_ns)
 
 static enum step end_request(struct mr_stub_conn *conn, uint64_t now_ns)
 {
-	uint64_t delay_ms = 0;
+	uint64_t delay_ns = 0;
 
 	conn->head_timed = false;
-	if (!mr_stub_answer_request(conn, &delay_ms))
+	if (!mr_stub_answer_request(conn, &delay_ns))
 		return enter(conn, MR_STUB_NEVER, 0);
-	if (delay_ms)
-		return enter(conn, MR_STUB_DELAY, now_ns + delay_ms * 1000000);
+	if (delay_ns)
+		return enter(conn, MR_STUB_DELAY, now_ns + delay_ns);
 	return enter_write(conn, now_ns);
 }
 

@@ -85,9 +85,9 @@ void mr_stub_conn_due(struct mr_stub_conn *conn, uint64_t now_ns);
 /* Reset it. */
 void mr_stub_conn_reset(struct mr_stub_conn *conn);
 
-/* stub_answer.c.  The request is whole: prepare the answer; *ret_delay_ms is its first byte's.
+/* stub_answer.c.  The request is whole: prepare the answer; *ret_delay_ns is its first byte's.
  * false: it never comes. */
-bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ms);
+bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ns);
 /* The request is none, or came too slowly. */
 void mr_stub_answer_bad(struct mr_stub_conn *conn, unsigned int status, const char *why);
 void mr_stub_answer_continue(struct mr_stub_conn *conn);

@@ -19,18 +19,20 @@
 #include <unistd.h>
 
 #include "netns/netd.h"
+#include "netns/stub_wire.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/str.h"
 #include "tools/netd_confine.h"
 
-#define CONFIG_MAX (4 << 20)
+#define CONFIG_MAX (MR_MOCKS_BODIES_MAX + (4 << 20))
 
 static const struct mode {
 	const char *name;
 	int (*main)(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_error *err);
 } modes[] = {
+	{ "stub", mr_stub_main },
 	{ "allowlist", mr_gate_main },
 };
 

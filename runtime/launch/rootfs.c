@@ -38,6 +38,7 @@
 #define RO_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define RW_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define SMALL_FILE 131072
+#define MOCKS_BYTES 16384 /* of the pool, for what is not the payload's in it */
 
 static const struct skeleton_dir {
 	const char *path;
@@ -393,7 +394,7 @@ static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_e
 	/* Often a link into /run: read through it, the sandbox has no such path. */
 	if (c->spec->net_mode == MR_NET_HOST)
 		n = mr_read_file_at(host_etc, "resolv.conf", text, sizeof(text));
-	if (c->spec->net_mode == MR_NET_ALLOWLIST)
+	if (c->spec->net_mode == MR_NET_ALLOWLIST || c->spec->net_mode == MR_NET_STUB)
 		return write_new_file(etc, "resolv.conf", 0644, inside, sizeof(inside) - 1, err);
 	return n >= 0 ? write_new_file(etc, "resolv.conf", 0644, text, (size_t)n, err)
 		      : write_new_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
@@ -629,6 +630,27 @@ static int make_pool_dir(struct mr_child *c, const struct pool_dir *d, struct mr
 	return tree < 0 ? tree : mr_mountfd_attach_at(tree, c->root_fd, d->target, err);
 }
 
+/* Where the supervisor puts what the payload is to trust: a folder of the pool, which it can
+ * write to when all else is read-only, and which cannot be written to from inside. */
+static int make_mocks_dir(struct mr_child *c, struct mr_error *err)
+{
+	mr_auto_close int dir = -1;
+	mr_auto_close int tree = -1;
+	int r = make_dir(c->pool_fd, MR_LAUNCH_MOCKS_POOL, 0755, err);
+
+	if (r == 0)
+		r = make_dir(c->root_fd, MR_LAUNCH_MOCKS_DIR + 1, 0755, err);
+	if (r < 0)
+		return r;
+	dir = openat(c->pool_fd, MR_LAUNCH_MOCKS_POOL,
+		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		return mr_err(err, MR_E_SYS, errno, "folder of the mocks: %m");
+	tree = mr_mountfd_clone(dir, "", RO_ATTRS, err);
+	return tree < 0 ? tree
+			: mr_mountfd_attach_at(tree, c->root_fd, MR_LAUNCH_MOCKS_DIR + 1, err);
+}
+
 /* The pool is the disk limit less what --tmpfs DEST:SIZE reserves. */
 static int pool_size(const struct mr_spec *spec, uint64_t *ret, struct mr_error *err)
 {
@@ -647,6 +669,8 @@ static int pool_size(const struct mr_spec *spec, uint64_t *ret, struct mr_error 
 				      (uintmax_t)spec->limits_disk_bytes);
 		size -= m->size_bytes;
 	}
+	if (spec->net_mode == MR_NET_STUB && size != MR_UNLIMITED)
+		size += MOCKS_BYTES;
 	*ret = size == MR_UNLIMITED ? 0 : size; /* 0 is tmpfs's word for no limit */
 	return 0;
 }
@@ -654,6 +678,7 @@ static int pool_size(const struct mr_spec *spec, uint64_t *ret, struct mr_error 
 int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
 {
 	const bool workspace = c->spec->sandbox_workspace[0];
+	const bool mocks = c->spec->net_mode == MR_NET_STUB;
 	char size[32], inodes[32];
 	const struct mr_fsopt opts[] = { { "mode", "0755" },
 					 { "size", size },
@@ -667,7 +692,8 @@ int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
 	snprintf(inodes, sizeof(inodes), "%ju",
 		 c->spec->limits_disk_inodes == MR_UNLIMITED
 			 ? (uintmax_t)0
-			 : (uintmax_t)c->spec->limits_disk_inodes + N_ELEMENTS(pool_dirs) + 1);
+			 : (uintmax_t)c->spec->limits_disk_inodes + N_ELEMENTS(pool_dirs) + 1 +
+				   (mocks ? 2 : 0));
 	c->pool_fd = mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts), RW_ATTRS, err);
 	if (c->pool_fd < 0)
 		return c->pool_fd;
@@ -681,7 +707,7 @@ int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
 			continue;
 		r = make_pool_dir(c, d, err);
 	}
-	return r;
+	return r == 0 && mocks ? make_mocks_dir(c, err) : r;
 }
 
 int mr_rootfs_snippet(struct mr_child *c, struct mr_error *err)

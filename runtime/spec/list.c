@@ -180,7 +180,7 @@ static int normalise_dest(const char *dest, char **ret, struct mr_error *err)
  * to. */
 static bool is_own_place(const char *path)
 {
-	static const char *const own[] = { "/.menace", "/run/mask", "/run/mask-file",
+	static const char *const own[] = { "/.menace", "/run/mask", "/run/mask-file", "/run/mocks",
 					   "/run/snippet" };
 
 	for (size_t i = 0; i < N_ELEMENTS(own); i++)

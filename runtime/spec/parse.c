@@ -463,6 +463,11 @@ static int take_policy(struct mr_spec *spec, const struct mr_json *json, struct 
 	return r < 0 ? mr_json_wrap(json, r, err) : 0;
 }
 
+static int take_mocks(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
+{
+	return for_each_member(spec, json, mr_spec_take_mock, err);
+}
+
 static const struct {
 	const char *key;
 	take_fn *take;
@@ -483,6 +488,7 @@ static const struct {
 	{ "env", take_env },
 	{ "env_pass", take_env_pass },
 	{ "mounts", take_mounts },
+	{ "network_mocks", take_mocks },
 	{ "policy", take_policy },
 };
 

@@ -15,7 +15,7 @@
 #include "runtime/base/json.h"
 #include "runtime/supervise/state.h"
 
-static const struct mr_network_mode *const modes[] = { &mr_gate_mode };
+static const struct mr_network_mode *const modes[] = { &mr_gate_mode, &mr_canned_mode };
 
 static const struct mr_network_mode *find_mode(const struct mr_spec *spec)
 {
@@ -52,16 +52,21 @@ static int start_netd(struct mr_run *run, struct mr_error *err)
 	if (r < 0)
 		return r;
 	opts.config = config;
-	opts.config_size = strlen(config);
+	opts.config_size = network->config_size ? network->config_size : strlen(config);
 	return mr_netd_start(&network->netd, run->host->loop, &opts, err);
 }
 
 int mr_network_start(struct mr_run *run, struct mr_error *err)
 {
 	const struct mr_network_mode *mode = find_mode(run->spec);
+	mr_auto_free struct mr_anyip_prefix *made = NULL;
 	struct mr_network *network;
+	size_t n;
 	int r;
 
+	if (run->spec->net_api_latency_ms && run->spec->net_mode != MR_NET_STUB)
+		mr_receipt_degrade(&run->receipt, "api-latency",
+				   "in this mode nothing is answered");
 	if (!mode)
 		return 0;
 	network = calloc(1, sizeof(*network));
@@ -71,7 +76,8 @@ int mr_network_start(struct mr_run *run, struct mr_error *err)
 					.steer = MR_STEER_INIT,
 					.netd = MR_NETD_RUN_INIT };
 	run->network = network;
-	r = mr_doors_open(run->launched.init_pid, mode->prefixes, mode->n_prefixes, &network->doors,
+	n = mode->make_prefixes ? mode->make_prefixes(run, &made) : mode->n_prefixes;
+	r = mr_doors_open(run->launched.init_pid, made ? made : mode->prefixes, n, &network->doors,
 			  err);
 	if (r == 0)
 		r = mr_steer_attach(&network->steer, network->doors.netns_fd,
@@ -126,7 +132,10 @@ json_t *mr_network_to_json(const struct mr_run *run)
 {
 	if (!run->network || !run->network->state)
 		return json_null();
-	return json_pack("{s:o}", run->network->mode->name, run->network->mode->to_json(run));
+	return json_pack("{s:o}",
+			 run->network->mode->member ? run->network->mode->member
+						    : run->network->mode->name,
+			 run->network->mode->to_json(run));
 }
 
 void mr_network_receipt(const struct mr_run *run, json_t *network)

@@ -26,14 +26,18 @@ struct mr_network {
 	struct mr_netd_run netd;
 	void *state; /* the mode's */
 	bool verified;
+	size_t config_size; /* of what begin() made, where it is no text; else 0 */
 };
 
 /* One mode.  run->network->state is what begin() leaves there. */
 struct mr_network_mode {
 	unsigned int net_mode; /* enum mr_net_mode */
-	const char *name; /* of the mode of menace-netd, and of the member of the result */
+	const char *name; /* of the mode of menace-netd, and of the member of the result ... */
+	const char *member; /* ... unless that is called so */
 	const struct mr_anyip_prefix *prefixes; /* what is answered for */
 	size_t n_prefixes;
+	/* ... or, for a mode that has none of its own, what this makes: malloc'd, their number. */
+	size_t (*make_prefixes)(const struct mr_run *run, struct mr_anyip_prefix **ret);
 	/* Make the state, and the configuration for menace-netd: malloc'd text. */
 	int (*begin)(struct mr_run *run, char **ret_config, struct mr_error *err);
 	/* menace-netd serves: what else must be true before the payload's first instruction. */
@@ -49,6 +53,8 @@ struct mr_network_mode {
 
 /* gate.c: --net allowlist */
 extern const struct mr_network_mode mr_gate_mode;
+/* canned.c: --net stub */
+extern const struct mr_network_mode mr_canned_mode;
 
 /* The sandbox's namespace is there. */
 int mr_network_start(struct mr_run *run, struct mr_error *err);

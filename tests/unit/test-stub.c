@@ -46,7 +46,7 @@ static void start(uint64_t delay_ms, uint64_t seed, const char *first, ...)
 {
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_stub_opts opts = { .mocks = &mocks,
-				     .delay_ms = delay_ms,
+				     .delay_ns = delay_ms * 1000000,
 				     .seed = seed,
 				     .counts = counts,
 				     .on_denial = on_denial };
