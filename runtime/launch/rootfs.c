@@ -400,16 +400,29 @@ static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_e
 		      : write_new_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
 }
 
+/* Among mocks there is one authority, and nobody else's certificate to be verified: it is the
+ * system's, too, for programs that no variable tells of it. */
+static int trust_mocks(const struct etc *etc, struct mr_error *err)
+{
+	int r = make_dir(etc->own, "ssl/certs", 0755, err);
+
+	if (r == 0 && symlinkat(MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA, etc->own,
+				"ssl/certs/ca-certificates.crt") < 0)
+		r = mr_err(err, MR_E_SYS, errno, "link ssl/certs/ca-certificates.crt: %m");
+	return r;
+}
+
 /* Of /etc/ssl never "private". */
 static int show_tls_roots(struct mr_child *c, const struct etc *etc, struct mr_error *err)
 {
+	const bool mocks = c->spec->net_mode == MR_NET_STUB;
 	int r;
 
-	if (faccessat(etc->host, "ssl", F_OK, 0) < 0)
+	if (!mocks && faccessat(etc->host, "ssl", F_OK, 0) < 0)
 		return 0;
 	r = make_dir(etc->own, "ssl", 0755, err);
 	if (r == 0)
-		r = show_etc_entry(c, etc, "ssl/certs", err);
+		r = mocks ? trust_mocks(etc, err) : show_etc_entry(c, etc, "ssl/certs", err);
 	return r < 0 ? r : show_etc_entry(c, etc, "ssl/openssl.cnf", err);
 }
 
