@@ -485,6 +485,8 @@ static const char *const bad_values[][3] = {
 	{ "root", "--root= true", "*: an empty text is not accepted" },
 	{ "net", "--net klingon true",
 	  "*: unknown word \"klingon\"; accepted: none, loopback, stub, allowlist, host" },
+	{ "mock", "--mock a=status:99 true",
+	  "*: \"99\": not a status; accepted: 200 to 599" },
 	{ "level", "--level 1 true",
 	  "*: level 1 keeps capabilities; accepted: 2 to 5, or 1 with sandbox.unsafe (--unsafe)" },
 	{ "uid", "--uid -1 true",
