@@ -33,7 +33,7 @@ add_custom_command(OUTPUT ${bpf_dir}/build-id.h ${bpf_dir}/objects.c
   VERBATIM)
 add_custom_target(bpf-embed DEPENDS ${bpf_dir}/build-id.h ${bpf_dir}/objects.c)
 
-foreach(name attach choice peek pins probe ring decode start)
+foreach(name asm guard attach choice peek pins probe ring decode start steer)
   list(APPEND bpf_run_sources ${CMAKE_SOURCE_DIR}/bpf/${name}.c)
 endforeach()
 add_library(mr_bpf STATIC ${bpf_run_sources})

@@ -7,6 +7,15 @@ if(MENACE_STATIC)
   target_link_options(menace-run PRIVATE -static)
 endif()
 
+# Answers for the network of a sandbox; static, for it starts with a run.
+add_executable(menace-netd tools/menace-netd.c tools/netd_confine.c tools/netd_no_names.c)
+target_link_options(menace-netd PRIVATE -Wl,--wrap=getaddrinfo,--wrap=gethostbyname,--wrap=dlopen)
+target_link_libraries(menace-netd PRIVATE mr_launch mr_stub mr_netns mr_base)
+if(MENACE_STATIC)
+  target_link_options(menace-netd PRIVATE -static)
+endif()
+add_dependencies(menace-run menace-netd)
+
 # menace reads what menace-run keeps.
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)
 add_library(menace_commands OBJECT tools/cmd.c tools/doctor_host.c tools/doctor_kernel.c

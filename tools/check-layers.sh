@@ -20,6 +20,7 @@ export owners='^seccomp\.h$	^tests/
 ^microhttpd\.h$	^runtime/service/http\.c$
 ^jansson\.h$	^runtime/base/json\.[ch]$
 ^(md5|sha|sha2|sha256|sha512)\.h$	^runtime/base/hash\.c$
+^openssl/	^netns/stub_tls\.c$
 ^cmocka\.h$	^tests/'
 
 folders=$(sed -n 's/:.*//p' tools/layers.txt)

@@ -136,6 +136,16 @@ static int take_env_pass(struct mr_cli_parse *parse, const char *arg, struct mr_
 	return mr_spec_add_env_pass(&parse->cli.spec, arg, err);
 }
 
+static int take_mock(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_mock(&parse->cli.spec, arg, err);
+}
+
+static int take_allow(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_allow(&parse->cli.spec, arg, err);
+}
+
 static int take_ro(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
 {
 	return mr_spec_add_mount(&parse->cli.spec, MR_MOUNT_RO, arg, err);

@@ -23,6 +23,16 @@ static const char *const defaults[] = {
 	"SHELL=/bin/sh",
 };
 
+/* How programs of many languages are told whom to trust. */
+static const char *const trust[] = {
+	"SSL_CERT_FILE=" MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
+	"REQUESTS_CA_BUNDLE=" MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
+	"CURL_CA_BUNDLE=" MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
+	"NODE_EXTRA_CA_CERTS=" MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
+	"GIT_SSL_CAINFO=" MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
+	"PERL_LWP_SSL_CA_FILE=" MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
+};
+
 static void put(struct mr_strv *env, const char *assignment)
 {
 	size_t len = strcspn(assignment, "=") + 1;
@@ -56,6 +66,9 @@ char **mr_env_build(const struct mr_spec *spec)
 
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
 		put(&env, defaults[i]);
+	for (size_t i = 0; spec->net_mode == MR_NET_STUB && i < sizeof(trust) / sizeof(trust[0]);
+	     i++)
+		put(&env, trust[i]);
 	if (spec->sandbox_tty)
 		pass(&env, "TERM");
 	for (size_t i = 0; i < spec->env_pass.n; i++)

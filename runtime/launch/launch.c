@@ -61,7 +61,9 @@ struct mr_seccomp_policy mr_launch_policy(const struct mr_spec *spec)
 {
 	return (struct mr_seccomp_policy){
 		.level = (unsigned int)spec->sandbox_level,
-		.net = spec->net_mode == MR_NET_NONE ? MR_SECCOMP_NET_DENY : MR_SECCOMP_NET_ALLOW,
+		.net = spec->net_mode == MR_NET_NONE || spec->net_mode == MR_NET_STUB
+			       ? MR_SECCOMP_NET_DENY
+			       : MR_SECCOMP_NET_ALLOW,
 		.watch_opens = spec->sandbox_explain_denials || spec->sandbox_level >= 5,
 		.document = spec->policy && spec->policy->has_syscalls ? spec->policy : NULL,
 		.watch_paths =

@@ -82,6 +82,11 @@ const char *mr_launch_step_name(size_t i);
 /* The ids a run of this spec would get. */
 int mr_launch_ids(const struct mr_spec *spec, unsigned int slot, struct mr_ids *ret,
 		  struct mr_error *err);
+/* With net.mode=stub: where the payload finds the authority's certificate, and the folder of it in
+ * the file system of the writable places, to which it is to be written before the start. */
+#define MR_LAUNCH_MOCKS_DIR "/run/mocks"
+#define MR_LAUNCH_MOCKS_POOL "mocks"
+#define MR_LAUNCH_MOCKS_CA "ca.pem"
 /* What else the kernel runs when it runs the file fd (of any kind, O_PATH is enough): the
  * interpreter of its first line, of which the same can be asked, or its loader, which is the last.
  * Reads a hostile file and never waits. */

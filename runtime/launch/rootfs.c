@@ -26,6 +26,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "netns/doors.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
@@ -37,6 +38,7 @@
 #define RO_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define RW_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define SMALL_FILE 131072
+#define MOCKS_BYTES 16384 /* of the pool, for what is not the payload's in it */
 
 static const struct skeleton_dir {
 	const char *path;
@@ -380,6 +382,7 @@ static int write_identity(struct mr_child *c, int etc, struct mr_error *err)
 static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_error *err)
 {
 	static const char none[] = "# no network\n";
+	static const char inside[] = "nameserver " MR_DOORS_RESOLVER "\n";
 	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\n"
 				       "hosts: files dns\nservices: files\nprotocols: files\n";
 	char text[4096];
@@ -391,20 +394,35 @@ static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_e
 	/* Often a link into /run: read through it, the sandbox has no such path. */
 	if (c->spec->net_mode == MR_NET_HOST)
 		n = mr_read_file_at(host_etc, "resolv.conf", text, sizeof(text));
+	if (c->spec->net_mode == MR_NET_ALLOWLIST || c->spec->net_mode == MR_NET_STUB)
+		return write_new_file(etc, "resolv.conf", 0644, inside, sizeof(inside) - 1, err);
 	return n >= 0 ? write_new_file(etc, "resolv.conf", 0644, text, (size_t)n, err)
 		      : write_new_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
+}
+
+/* Among mocks there is one authority, and nobody else's certificate to be verified: it is the
+ * system's, too, for programs that no variable tells of it. */
+static int trust_mocks(const struct etc *etc, struct mr_error *err)
+{
+	int r = make_dir(etc->own, "ssl/certs", 0755, err);
+
+	if (r == 0 && symlinkat(MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA, etc->own,
+				"ssl/certs/ca-certificates.crt") < 0)
+		r = mr_err(err, MR_E_SYS, errno, "link ssl/certs/ca-certificates.crt: %m");
+	return r;
 }
 
 /* Of /etc/ssl never "private". */
 static int show_tls_roots(struct mr_child *c, const struct etc *etc, struct mr_error *err)
 {
+	const bool mocks = c->spec->net_mode == MR_NET_STUB;
 	int r;
 
-	if (faccessat(etc->host, "ssl", F_OK, 0) < 0)
+	if (!mocks && faccessat(etc->host, "ssl", F_OK, 0) < 0)
 		return 0;
 	r = make_dir(etc->own, "ssl", 0755, err);
 	if (r == 0)
-		r = show_etc_entry(c, etc, "ssl/certs", err);
+		r = mocks ? trust_mocks(etc, err) : show_etc_entry(c, etc, "ssl/certs", err);
 	return r < 0 ? r : show_etc_entry(c, etc, "ssl/openssl.cnf", err);
 }
 
@@ -625,6 +643,27 @@ static int make_pool_dir(struct mr_child *c, const struct pool_dir *d, struct mr
 	return tree < 0 ? tree : mr_mountfd_attach_at(tree, c->root_fd, d->target, err);
 }
 
+/* Where the supervisor puts what the payload is to trust: a folder of the pool, which it can
+ * write to when all else is read-only, and which cannot be written to from inside. */
+static int make_mocks_dir(struct mr_child *c, struct mr_error *err)
+{
+	mr_auto_close int dir = -1;
+	mr_auto_close int tree = -1;
+	int r = make_dir(c->pool_fd, MR_LAUNCH_MOCKS_POOL, 0755, err);
+
+	if (r == 0)
+		r = make_dir(c->root_fd, MR_LAUNCH_MOCKS_DIR + 1, 0755, err);
+	if (r < 0)
+		return r;
+	dir = openat(c->pool_fd, MR_LAUNCH_MOCKS_POOL,
+		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		return mr_err(err, MR_E_SYS, errno, "folder of the mocks: %m");
+	tree = mr_mountfd_clone(dir, "", RO_ATTRS, err);
+	return tree < 0 ? tree
+			: mr_mountfd_attach_at(tree, c->root_fd, MR_LAUNCH_MOCKS_DIR + 1, err);
+}
+
 /* The pool is the disk limit less what --tmpfs DEST:SIZE reserves. */
 static int pool_size(const struct mr_spec *spec, uint64_t *ret, struct mr_error *err)
 {
@@ -643,6 +682,8 @@ static int pool_size(const struct mr_spec *spec, uint64_t *ret, struct mr_error 
 				      (uintmax_t)spec->limits_disk_bytes);
 		size -= m->size_bytes;
 	}
+	if (spec->net_mode == MR_NET_STUB && size != MR_UNLIMITED)
+		size += MOCKS_BYTES;
 	*ret = size == MR_UNLIMITED ? 0 : size; /* 0 is tmpfs's word for no limit */
 	return 0;
 }
@@ -650,6 +691,7 @@ static int pool_size(const struct mr_spec *spec, uint64_t *ret, struct mr_error 
 int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
 {
 	const bool workspace = c->spec->sandbox_workspace[0];
+	const bool mocks = c->spec->net_mode == MR_NET_STUB;
 	char size[32], inodes[32];
 	const struct mr_fsopt opts[] = { { "mode", "0755" },
 					 { "size", size },
@@ -663,7 +705,8 @@ int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
 	snprintf(inodes, sizeof(inodes), "%ju",
 		 c->spec->limits_disk_inodes == MR_UNLIMITED
 			 ? (uintmax_t)0
-			 : (uintmax_t)c->spec->limits_disk_inodes + N_ELEMENTS(pool_dirs) + 1);
+			 : (uintmax_t)c->spec->limits_disk_inodes + N_ELEMENTS(pool_dirs) + 1 +
+				   (mocks ? 2 : 0));
 	c->pool_fd = mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts), RW_ATTRS, err);
 	if (c->pool_fd < 0)
 		return c->pool_fd;
@@ -677,7 +720,7 @@ int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
 			continue;
 		r = make_pool_dir(c, d, err);
 	}
-	return r;
+	return r == 0 && mocks ? make_mocks_dir(c, err) : r;
 }
 
 int mr_rootfs_snippet(struct mr_child *c, struct mr_error *err)

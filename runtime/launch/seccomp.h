@@ -19,7 +19,7 @@ struct mr_error;
 struct mr_policy;
 
 enum mr_seccomp_net {
-	MR_SECCOMP_NET_DENY, /* connect, bind and sendto with an address go to the supervisor */
+	MR_SECCOMP_NET_DENY, /* connect, bind, sendto with an address are judged by the supervisor */
 	MR_SECCOMP_NET_ALLOW,
 };
 

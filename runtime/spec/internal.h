@@ -21,6 +21,15 @@ int mr_spec_decode_base64(const struct mr_json *json, const char *text, size_t s
 /* validate.c.  What a text knob may be beside its length; the message has no noun in front. */
 int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *err);
 
+/* print.c.  A string, or {"base64": "..."} where the bytes are no UTF-8; new reference. */
+json_t *mr_spec_bytes_json(const char *data, size_t size);
+
+/* mocks.c.  One member of "network_mocks"; and the object again, new reference. */
+int mr_spec_take_mock(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err);
+json_t *mr_spec_mocks_json(const struct mr_spec *spec);
+int mr_spec_check_mocks(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+			struct mr_error *err);
+
 /* Set a knob from a JSON value of a type that suits it: a string in the grammar of the knob, a
  * number, a boolean for BOOL; null for a knob whose default is "unset". */
 int mr_spec_set_json(struct mr_spec *spec, enum mr_field_id id, const struct mr_json *json,

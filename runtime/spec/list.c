@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netns/rules.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
@@ -97,6 +98,37 @@ int mr_spec_add_env_pass(struct mr_spec *spec, const char *name, struct mr_error
 	return 0;
 }
 
+static bool strv_has(const struct mr_strv *strv, const char *text)
+{
+	for (size_t i = 0; i < strv->n; i++)
+		if (strcmp(strv->v[i], text) == 0)
+			return true;
+	return false;
+}
+
+int mr_spec_add_allow(struct mr_spec *spec, const char *rules, struct mr_error *err)
+{
+	for (;;) {
+		size_t n = strcspn(rules, ",");
+		mr_auto_free char *text = mr_str_ndup(rules, n);
+		char canonical[MR_RULE_TEXT_SIZE];
+		struct mr_rule rule;
+		int r = mr_rule_parse(text, &rule, err);
+
+		if (r < 0)
+			return r;
+		if (!strv_has(&spec->net_allow, mr_rule_print(&rule, canonical))) {
+			if (spec->net_allow.n == MR_RULES_MAX)
+				return mr_err(err, MR_E_USAGE, E2BIG,
+					      "too many rules; accepted: at most %d", MR_RULES_MAX);
+			mr_strv_add(&spec->net_allow, canonical);
+		}
+		if (rules[n] == '\0')
+			return 0;
+		rules += n + 1;
+	}
+}
+
 const char *mr_spec_mount_kind_name(enum mr_mount_kind kind)
 {
 	static const char *const names[] = {
@@ -148,7 +180,7 @@ static int normalise_dest(const char *dest, char **ret, struct mr_error *err)
  * to. */
 static bool is_own_place(const char *path)
 {
-	static const char *const own[] = { "/.menace", "/run/mask", "/run/mask-file",
+	static const char *const own[] = { "/.menace", "/run/mask", "/run/mask-file", "/run/mocks",
 					   "/run/snippet" };
 
 	for (size_t i = 0; i < N_ELEMENTS(own); i++)

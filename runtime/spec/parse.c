@@ -400,14 +400,37 @@ static int take_mounts(struct mr_spec *spec, const struct mr_json *json, struct 
 static int check_section_keys(const struct mr_json *section, struct mr_error *err)
 {
 	const struct mr_field *fields = mr_spec_fields();
-	const char *known[MR_FIELD_COUNT_ + 1];
+	const char *known[MR_FIELD_COUNT_ + 2];
 	size_t n = 0;
 
+	if (strcmp(section->key, "net") == 0)
+		known[n++] = "allow";
 	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
 		if (strcmp(fields[i].section, section->key) == 0)
 			known[n++] = fields[i].name;
 	known[n] = NULL;
 	return mr_json_check_keys(section, known, err);
+}
+
+/* An empty list allows nothing, as no list does. */
+static int take_allow(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
+{
+	int r = mr_json_want_array(json, err);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(json->value); i++) {
+		struct mr_json item = mr_json_item(json, i);
+		const char *text = NULL;
+
+		r = mr_json_get_string(&item, &text, err);
+		if (r < 0)
+			return r;
+		if (strchr(text, ','))
+			return mr_json_err(&item, err, "one rule an item: no comma is accepted");
+		r = mr_spec_add_allow(spec, text, err);
+		if (r < 0)
+			return mr_json_wrap(&item, r, err);
+	}
+	return r;
 }
 
 static int take_section(struct mr_spec *spec, const struct mr_json *section, struct mr_error *err)
@@ -423,6 +446,8 @@ static int take_section(struct mr_spec *spec, const struct mr_json *section, str
 		    mr_json_member(section, fields[i].name, &member))
 			r = mr_spec_set_json(spec, (enum mr_field_id)i, &member, false,
 					     MR_ORIGIN_SPEC, err);
+	if (r == 0 && strcmp(section->key, "net") == 0 && mr_json_member(section, "allow", &member))
+		r = take_allow(spec, &member, err);
 	return r;
 }
 
@@ -436,6 +461,11 @@ static int take_policy(struct mr_spec *spec, const struct mr_json *json, struct 
 		return r;
 	r = mr_spec_set_policy(spec, policy, err);
 	return r < 0 ? mr_json_wrap(json, r, err) : 0;
+}
+
+static int take_mocks(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
+{
+	return for_each_member(spec, json, mr_spec_take_mock, err);
 }
 
 static const struct {
@@ -458,6 +488,7 @@ static const struct {
 	{ "env", take_env },
 	{ "env_pass", take_env_pass },
 	{ "mounts", take_mounts },
+	{ "network_mocks", take_mocks },
 	{ "policy", take_policy },
 };
 

@@ -326,7 +326,8 @@ static int narrow_hosts(const struct mr_policy *policy, struct mr_spec *spec,
 	if (policy->n_hosts == 0)
 		mr_spec_set_number(spec, MR_FIELD_net_mode, MR_NET_NONE, MR_ORIGIN_POLICY);
 	if (spec->net_mode == MR_NET_NONE ||
-	    (spec->net_mode == MR_NET_LOOPBACK && allows_all_of_loopback(policy)) ||
+	    ((spec->net_mode == MR_NET_LOOPBACK || spec->net_mode == MR_NET_STUB) &&
+	     allows_all_of_loopback(policy)) ||
 	    (spec->net_mode == MR_NET_HOST && allows_everything(policy)))
 		return 0;
 	if (!mr_spec_tolerates(spec, "policy-hosts"))

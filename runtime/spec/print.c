@@ -15,10 +15,11 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/spec/internal.h"
 #include "runtime/spec/policy.h"
 #include "runtime/spec/spec.h"
 
-static json_t *bytes_json(const char *data, size_t size)
+json_t *mr_spec_bytes_json(const char *data, size_t size)
 {
 	if (mr_str_utf8_valid(data, size))
 		return json_stringn(data, size);
@@ -29,7 +30,7 @@ static json_t *bytes_json(const char *data, size_t size)
 
 static json_t *text_json(const char *text)
 {
-	return text ? bytes_json(text, strlen(text)) : json_null();
+	return text ? mr_spec_bytes_json(text, strlen(text)) : json_null();
 }
 
 static void set(json_t *object, const char *key, json_t *value)
@@ -111,7 +112,8 @@ static void set_program(json_t *document, const struct mr_spec *spec)
 	if (spec->snippet_path)
 		set(snippet, "path", text_json(spec->snippet_path));
 	else
-		set(snippet, "code", bytes_json(spec->snippet_code, spec->snippet_code_size));
+		set(snippet, "code",
+		    mr_spec_bytes_json(spec->snippet_code, spec->snippet_code_size));
 	if (spec->lang)
 		set(snippet, "lang", text_json(spec->lang));
 	set(document, "snippet", snippet);
@@ -127,6 +129,8 @@ static void set_lists(json_t *document, const struct mr_spec *spec)
 	set(document, "env", env_json(&spec->env));
 	set(document, "env_pass", strv_json(&spec->env_pass, 0));
 	set(document, "mounts", mounts_json(spec));
+	if (spec->mocks.n > 0)
+		set(document, "network_mocks", mr_spec_mocks_json(spec));
 	set(document, "best_effort", strv_json(&spec->best_effort, 0));
 	if (spec->unenforced.n > 0)
 		set(document, "unenforced", strv_json(&spec->unenforced, 0));
@@ -172,6 +176,8 @@ struct json_t *mr_spec_to_json(const struct mr_spec *spec)
 	set_lists(document, spec);
 	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
 		set(section_of(document, fields[i].section), fields[i].name, knob_json(spec, i));
+	if (spec->net_mode == MR_NET_ALLOWLIST)
+		set(section_of(document, "net"), "allow", strv_json(&spec->net_allow, 0));
 	return document;
 }
 

@@ -99,6 +99,8 @@ void mr_spec_deinit(struct mr_spec *spec)
 	mr_spec_clear_program(spec);
 	mr_strv_clear(&spec->env);
 	mr_strv_clear(&spec->env_pass);
+	mr_strv_clear(&spec->net_allow);
+	mr_mocks_deinit(&spec->mocks);
 	mr_strv_clear(&spec->best_effort);
 	mr_strv_clear(&spec->unenforced);
 	mr_freep(&spec->name);
@@ -136,6 +138,8 @@ void mr_spec_copy(struct mr_spec *to, const struct mr_spec *from)
 	copy_strv(&to->argv, &from->argv);
 	copy_strv(&to->env, &from->env);
 	copy_strv(&to->env_pass, &from->env_pass);
+	copy_strv(&to->net_allow, &from->net_allow);
+	mr_mocks_copy(&to->mocks, &from->mocks);
 	copy_strv(&to->best_effort, &from->best_effort);
 	copy_strv(&to->unenforced, &from->unenforced);
 	to->snippet_path = dup_or_null(from->snippet_path);

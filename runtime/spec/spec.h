@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "netns/mock.h"
+
 struct json_t;
 struct mr_error;
 struct mr_json;
@@ -24,8 +26,8 @@ struct mr_policy;
 /* Words of the ENUM_ types, in the order of their values. */
 enum mr_userns { MR_USERNS_AUTO, MR_USERNS_ALWAYS };
 #define MR_WORDS_userns "auto", "always"
-enum mr_net_mode { MR_NET_NONE, MR_NET_LOOPBACK, MR_NET_HOST };
-#define MR_WORDS_net "none", "loopback", "host"
+enum mr_net_mode { MR_NET_NONE, MR_NET_LOOPBACK, MR_NET_STUB, MR_NET_ALLOWLIST, MR_NET_HOST };
+#define MR_WORDS_net "none", "loopback", "stub", "allowlist", "host"
 /* In the order of enum mr_probe_level. */
 enum mr_telemetry_level {
 	MR_TELEMETRY_OFF,
@@ -121,6 +123,8 @@ struct mr_spec {
 	struct mr_strv env_pass; /* names taken from the caller's environment */
 	struct mr_spec_mount *mounts;
 	size_t n_mounts;
+	struct mr_strv net_allow; /* rules of netns/rules.h, each as it is printed there */
+	struct mr_mocks mocks; /* what --net stub answers; the bodies of files are not read yet */
 	struct mr_strv best_effort; /* items that may go unenforced */
 	struct mr_strv unenforced; /* preset variables accepted only through best_effort */
 	char *name; /* caller's label, returned in the result; or NULL */
@@ -171,7 +175,8 @@ int mr_spec_set_assignment(struct mr_spec *spec, const char *assignment, struct 
 
 #define MR_SPEC_SCHEMA "menace.spec/1"
 /* A document of schema "menace.spec/1" (object: schema, name, program|snippet, args, env,
- * env_pass, mounts, limits{}, sandbox{}, net{}, output{}, preset, best_effort, unenforced, policy).
+ * env_pass, mounts, network_mocks, limits{}, sandbox{}, net{}, output{}, preset, best_effort,
+ * unenforced, policy).
  * Lists are added to what the spec has; its program or snippet takes the place of an earlier one.
  * source names the document in messages.  After a failure the spec is only good for deinit. */
 int mr_spec_parse_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
@@ -227,6 +232,10 @@ int mr_spec_add_mount_parts(struct mr_spec *spec, enum mr_mount_kind kind, const
 			    const char *dest, uint64_t size_bytes, struct mr_error *err);
 const char *mr_spec_mount_kind_name(enum mr_mount_kind kind);
 int mr_spec_add_env_pass(struct mr_spec *spec, const char *name, struct mr_error *err);
+/* RULE[,RULE...] of netns/rules.h; a rule that is there already is not added again. */
+int mr_spec_add_allow(struct mr_spec *spec, const char *rules, struct mr_error *err);
+/* TARGET=ACTION of netns/mock.h. */
+int mr_spec_add_mock(struct mr_spec *spec, const char *text, struct mr_error *err);
 /* ITEM[,ITEM...] of best_effort.def, or preset variables that this version does not enforce. */
 int mr_spec_add_best_effort(struct mr_spec *spec, const char *items, struct mr_error *err);
 /* Take the place of program, snippet and language. */

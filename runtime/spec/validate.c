@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bpf/choice.h"
+#include "netns/rules.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
@@ -112,10 +113,31 @@ static int check_hostname(const char *name, struct mr_error *err)
 		      mr_str_quote(quoted, sizeof(quoted), name));
 }
 
+/* One server or more, with commas between; empty: the host's. */
+static int check_resolver(const char *text, struct mr_error *err)
+{
+	while (text[0] != '\0') {
+		size_t n = strcspn(text, ",");
+		mr_auto_free char *server = mr_str_ndup(text, n);
+		struct in6_addr address;
+		uint16_t port;
+		int r = mr_rule_parse_endpoint(server, 53, &address, &port, err);
+
+		if (r < 0)
+			return r;
+		if (text[n] == ',' && text[n + 1] == '\0')
+			return refuse(err, "nothing is behind the last comma");
+		text += n + (text[n] == ',');
+	}
+	return 0;
+}
+
 int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *err)
 {
 	struct mr_probe_choice choice;
 
+	if (id == MR_FIELD_net_resolver)
+		return check_resolver(text, err);
 	if (id == MR_FIELD_sandbox_cwd)
 		return check_cwd(text, err);
 	if (id == MR_FIELD_telemetry_probes)
@@ -154,6 +176,23 @@ static int check_stdin(const struct mr_spec *spec, const struct mr_spec_labels *
 	return 0;
 }
 
+/* What the mode makes no use of is no silent part of a request. */
+static int check_allow(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+		       struct mr_error *err)
+{
+	if (spec->net_mode == MR_NET_ALLOWLIST)
+		return 0;
+	if (spec->net_allow.n > 0)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "net.allow: rules are for %s=allowlist alone",
+			      name_of(labels, MR_FIELD_net_mode));
+	if (spec->net_resolver[0] != '\0')
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s: is for %s=allowlist alone",
+			      mr_spec_fields()[MR_FIELD_net_resolver].key,
+			      name_of(labels, MR_FIELD_net_mode));
+	return 0;
+}
+
 static int check_name(const struct mr_spec *spec, const struct mr_spec_labels *labels,
 		      struct mr_error *err)
 {
@@ -170,7 +209,8 @@ int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_l
 {
 	static int (*const checks[])(const struct mr_spec *, const struct mr_spec_labels *,
 				     struct mr_error *) = {
-		check_program, check_lang, check_level, check_workspace, check_stdin, check_name,
+		check_program, check_lang,  check_level,	 check_workspace,
+		check_stdin,   check_allow, mr_spec_check_mocks, check_name,
 	};
 
 	for (size_t i = 0; i < N_ELEMENTS(checks); i++) {

@@ -29,7 +29,8 @@ struct mr_denials_row {
 	pid_t pid;
 	bool object_cut;
 	char comm[MR_DENIAL_MAX_COMM + 1];
-	char *what, *object, *rule, *reason, *allow; /* NULL: not known */
+	char *what, *object, *rule, *reason, *allow, *address, *name; /* NULL: not known */
+	uint16_t port;
 };
 
 static const char *const layer_names[] = {
@@ -56,6 +57,8 @@ static void free_row(struct mr_denials_row *row)
 	free(row->rule);
 	free(row->reason);
 	free(row->allow);
+	free(row->address);
+	free(row->name);
 }
 
 void mr_denials_deinit(struct mr_denials *tbl)
@@ -150,6 +153,9 @@ static bool fill_row(struct mr_denials_row *row, uint64_t key, const struct mr_d
 		.rule = keep_text(d->rule, MR_DENIAL_MAX_TEXT, &ok),
 		.reason = keep_text(d->reason, MR_DENIAL_MAX_TEXT, &ok),
 		.allow = keep_text(d->allow, MR_DENIAL_MAX_TEXT, &ok),
+		.address = keep_text(d->address, MR_DENIAL_MAX_TEXT, &ok),
+		.name = keep_text(d->name, MR_DENIAL_MAX_TEXT, &ok),
+		.port = d->port,
 	};
 	if (d->comm)
 		memcpy(row->comm, d->comm, strnlen(d->comm, MR_DENIAL_MAX_COMM));
@@ -225,6 +231,16 @@ static json_t *errno_to_json(int errnum)
 	return json_pack("{s:s?, s:i}", "name", name, "number", errnum);
 }
 
+/* Where it was for, in parts. */
+static void set_target(json_t *obj, const struct mr_denials_row *row)
+{
+	if (row->layer != MR_DENIAL_NETWORK)
+		return;
+	set_text(obj, "address", row->address);
+	json_object_set_new(obj, "port", row->port ? json_integer(row->port) : json_null());
+	set_text(obj, "name", row->name);
+}
+
 static json_t *row_to_json(const struct mr_denials_row *row)
 {
 	json_t *obj = json_object();
@@ -242,6 +258,7 @@ static json_t *row_to_json(const struct mr_denials_row *row)
 	json_object_set_new(obj, "errno", errno_to_json(row->errnum));
 	json_object_set_new(obj, "pid", row->pid > 0 ? json_integer(row->pid) : json_null());
 	set_text(obj, "comm", row->comm[0] ? row->comm : NULL);
+	set_target(obj, row);
 	set_text(obj, "rule", row->rule);
 	set_text(obj, "reason", row->reason);
 	set_text(obj, "allow", row->allow);
@@ -289,6 +306,7 @@ json_t *mr_denials_event(const struct mr_denials *tbl, size_t i)
 	json_object_set_new(detail, "errno", json_integer(row->errnum));
 	json_object_set_new(detail, "errno_name",
 			    row->errnum && name ? json_string(name) : json_null());
+	set_target(detail, row);
 	set_text(detail, "rule", row->rule);
 	set_text(detail, "reason", row->reason);
 	set_text(detail, "allow", row->allow);

@@ -39,6 +39,10 @@ struct mr_denial {
 	const char *rule; /* row or set that denied it */
 	const char *reason; /* why that rule is there */
 	const char *allow; /* how to allow it, or NULL when nothing does */
+	/* Of the network: where to, apart from object, which is for people. */
+	const char *address; /* as text, without port; NULL: none or not known */
+	const char *name; /* of the host asked for */
+	uint16_t port; /* with address; 0: none */
 	uint64_t time_ns; /* when, on the clock of the run's other times */
 };
 
@@ -76,6 +80,7 @@ const char *mr_denials_layer_name(enum mr_denial_layer layer);
  *   total, dropped, by_layer {name: count}
  *   rows      [{layer, what, object, errno: {name, number} or null, pid, comm, rule, reason,
  *             allow, count, first_ns}] in order of first appearance; null where not known;
+ *             those of the network have address, port and name, too;
  *             what is not UTF-8 is shown escaped with the exact bytes in "..._base64";
  *             "object_truncated": true when the object was longer than is kept
  *   overflow  [{layer, what, count}] of the dropped ones */

@@ -57,6 +57,8 @@ struct mr_notify_payload mr_narrowing_payload(struct mr_run *run, pid_t pid)
 					     .uid = run->launched.ids.host_uid,
 					     .gid = run->launched.ids.host_gid };
 
+	if (run->spec->net_mode == MR_NET_STUB)
+		payload.mocks = &run->spec->mocks;
 	if (policy && policy->has_paths && run->built.built.landlock_abi)
 		payload.paths_of = run->spec;
 	if (run->spec->sandbox_record_access) {

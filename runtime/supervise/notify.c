@@ -29,6 +29,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "netns/mock.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
@@ -204,6 +205,47 @@ static bool is_local_address(const void *addr, size_t len)
 	return IN6_IS_ADDR_UNSPECIFIED(&in6.sin6_addr) || IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
 }
 
+/* Among mocks the network itself is what decides (nothing else has a route): this only tells of
+ * what it will refuse, so it does not matter that the memory may change meanwhile. */
+static bool is_mocked(const struct mr_mocks *mocks, const void *addr, size_t len)
+{
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6 = { 0 };
+	uint32_t address;
+
+	memcpy(&in6, addr, len < sizeof(in6) ? len : sizeof(in6));
+	memcpy(&in, &in6, sizeof(in));
+	if (in.sin_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr))
+		return false;
+	if (in.sin_family == AF_INET6)
+		memcpy(&in.sin_addr, &in6.sin6_addr.s6_addr[12], sizeof(in.sin_addr));
+	address = ntohl(in.sin_addr.s_addr);
+	return address == INADDR_ANY || address >> 24 == 127 || mr_mocks_name(mocks, address);
+}
+
+static void judge_among_mocks(struct mr_notify *notify, const char *call, const void *addr,
+			      size_t len)
+{
+	char text[80];
+	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK,
+				    .what = call,
+				    .object = text,
+				    .errnum = ENETUNREACH,
+				    .rule = "net.mode=stub",
+				    .reason = "no mock has this address",
+				    .allow = "--mock TARGET=ACTION" };
+
+	if (is_local_address(addr, len) || is_mocked(notify->mocks, addr, len))
+		return;
+	if (strcmp(call, "bind") == 0) {
+		denial.errnum = EADDRNOTAVAIL;
+		denial.reason = "the sandbox has no such address";
+		denial.allow = NULL;
+	}
+	mr_notify_format_address(addr, len, text, sizeof(text));
+	mr_notify_record(notify, &denial);
+}
+
 static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
 {
 	const bool is_sendto = strcmp(rule->syscall, "sendto") == 0;
@@ -229,6 +271,10 @@ static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule
 	memcpy(&family, addr, sizeof(family));
 	if (family != AF_INET && family != AF_INET6)
 		return;
+	if (notify->mocks) {
+		judge_among_mocks(notify, rule->syscall, addr, (size_t)n);
+		return;
+	}
 	if (is_bind && is_local_address(addr, (size_t)n))
 		return;
 	mr_notify_format_address(addr, (size_t)n, text, sizeof(text));
@@ -346,6 +392,7 @@ int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener
 				      .gid = payload->gid,
 				      .payload_pid = payload->pid,
 				      .recorder = payload->recorder,
+				      .mocks = payload->mocks,
 				      .denials = denials };
 
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)

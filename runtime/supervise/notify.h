@@ -17,6 +17,7 @@
 #include "runtime/supervise/denials.h"
 
 struct mr_error;
+struct mr_mocks;
 struct mr_policy_path;
 struct mr_recorder;
 struct mr_spec;
@@ -38,6 +39,7 @@ struct mr_notify {
 	struct mr_policy_path *rules;
 	size_t n_rules, rules_cap;
 	struct mr_recorder *recorder; /* what the program uses is noted there; or NULL */
+	const struct mr_mocks *mocks;
 	uint64_t handled;
 	struct seccomp_notif *req;
 	struct seccomp_notif_resp *resp;
@@ -52,6 +54,7 @@ struct mr_notify_payload {
 	const struct mr_spec
 		*paths_of; /* Landlock enforces its policy's paths; NULL: there are none */
 	struct mr_recorder *recorder; /* or NULL */
+	const struct mr_mocks *mocks; /* net.mode=stub: what has a route; NULL: nothing has */
 };
 
 /* Serve listener_fd (owned from now on, also on failure). */

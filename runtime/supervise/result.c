@@ -22,6 +22,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/unseen.h"
 #include "runtime/supervise/walk.h"
@@ -166,6 +167,22 @@ void mr_run_collect(struct mr_run *run, void (*others)(void *owner), void *owner
 	mr_log_error("run %s: workspace: %s", run->id, run->changes_error.msg);
 	if (run->verdict.exit_status == 0)
 		run->verdict.exit_status = mr_errc_exit_status(MR_E_SYS);
+}
+
+int mr_run_exit_status(const struct mr_run *run)
+{
+	mr_assert(run->collected);
+	return run->verdict.exit_status;
+}
+
+const struct mr_error *mr_run_error(const struct mr_run *run)
+{
+	return run->facts.setup_failed ? &run->error : NULL;
+}
+
+const char *mr_run_id(const struct mr_run *run)
+{
+	return run->id;
 }
 
 static json_t *number(uint64_t value)
@@ -431,12 +448,14 @@ json_t *mr_run_result(struct mr_run *run)
 	denials = mr_denials_to_json(&run->denials);
 	mr_unseen_tell(denials, run->spec);
 	json_object_set_new(result, "denials", denials);
+	json_object_set_new(result, "network", mr_network_to_json(run));
 	json_object_set_new(result, "telemetry", mr_telemetry_to_json(&run->telemetry));
 	if (run->recorder.paths)
 		json_object_set_new(result, "access", mr_recorder_to_json(&run->recorder));
 	receipt = mr_receipt_to_json(&run->receipt, run->spec);
 	if (run->opts.spec->policy)
 		json_object_set_new(receipt, "policy", mr_narrowing_to_json(run));
+	mr_network_receipt(run, json_object_get(receipt, "network"));
 	json_object_set_new(result, "receipt", receipt);
 	json_object_set_new(result, "not_enforced", list);
 	json_object_set_new(result, "timings", timings_json(run));

@@ -31,6 +31,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/log.h"
+#include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/trail.h"
 
@@ -65,6 +66,14 @@ static void fail(struct mr_run *run, const struct mr_error *err)
 		run->facts.setup_exit_status = mr_errc_exit_status(err->code);
 		run->error = *err;
 	}
+}
+
+void mr_run_fail(struct mr_run *run, const struct mr_error *err)
+{
+	if (run->state >= MR_RUN_ENDING)
+		return;
+	fail(run, err);
+	handle(run, EV_KILL, NULL);
 }
 
 /* --- set-up ----------------------------------------------------------------- */
@@ -171,6 +180,8 @@ static int launch(struct mr_run *run, struct mr_error *err)
 		mr_receipt_begin(&run->receipt, &run->launched);
 	if (r == 0)
 		r = watch(run, err);
+	if (r == 0)
+		r = mr_network_start(run, err);
 	if (r < 0 || run->spec->sandbox_tty) {
 		mr_close(feed);
 		run->in.in_fd = source; /* until the terminal is there */
@@ -513,6 +524,8 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 				   "recorded");
 	r = mr_narrowing_verify(run, err);
 	if (r == 0)
+		r = mr_network_verify(run, err);
+	if (r == 0)
 		r = mr_receipt_complete(&run->receipt, &in, err);
 	if (r == 0)
 		r = mr_result_hold_tmpfs(run, err);
@@ -682,6 +695,7 @@ static void finish(struct mr_run *run)
 	mr_loop_remove(run->host->loop, &run->init);
 	mr_loop_remove(run->host->loop, &run->empty);
 	mr_loop_remove(run->host->loop, &run->oom);
+	mr_network_finish(run);
 	mr_telemetry_finish(&run->telemetry);
 	mr_result_collect(run);
 	run->verdict = mr_verdict_reach(&run->facts);
@@ -748,22 +762,6 @@ void mr_run_resize(struct mr_run *run, int tty_fd)
 		mr_log_debug("run %s: size of the terminal: %m", run->id);
 }
 
-int mr_run_exit_status(const struct mr_run *run)
-{
-	mr_assert(run->collected);
-	return run->verdict.exit_status;
-}
-
-const struct mr_error *mr_run_error(const struct mr_run *run)
-{
-	return run->facts.setup_failed ? &run->error : NULL;
-}
-
-const char *mr_run_id(const struct mr_run *run)
-{
-	return run->id;
-}
-
 struct mr_run *mr_run_free(struct mr_run *run)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -795,6 +793,7 @@ struct mr_run *mr_run_free(struct mr_run *run)
 	mr_changes_deinit(&run->changes);
 	mr_keep_deinit(&run->kept);
 	mr_narrowing_end(run);
+	mr_network_free(run);
 	free(run);
 	return NULL;
 }

@@ -28,6 +28,8 @@
 #include "runtime/supervise/telemetry.h"
 #include "runtime/supervise/verdict.h"
 
+struct mr_network;
+
 enum mr_run_state { MR_RUN_SETTING_UP, MR_RUN_RUNNING, MR_RUN_ENDING, MR_RUN_DONE };
 
 struct mr_run {
@@ -59,6 +61,7 @@ struct mr_run {
 	struct mr_recorder recorder; /* with sandbox.record_access */
 	struct mr_telemetry telemetry;
 	struct mr_follow *follow; /* NULL: nobody follows it */
+	struct mr_network *network; /* NULL: nobody answers for it */
 	struct mr_procs procs; /* polled usage, without a control group */
 
 	bool init_gone, group_empty;
@@ -107,6 +110,8 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 int mr_streams_start_input(struct mr_run *run, int source, int feed, struct mr_error *err);
 /* Take the payload's terminal, if it has one, and pump both ways. */
 int mr_streams_start_terminal(struct mr_run *run, int *pty, struct mr_error *err);
+/* run.c: something of ours failed in mid-run; it ends with this error, unless it is ending already */
+void mr_run_fail(struct mr_run *run, const struct mr_error *err);
 /* run.c: called by the output pumps */
 void mr_streams_progress(struct mr_pump_out *pump, size_t n);
 

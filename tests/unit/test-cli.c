@@ -368,7 +368,7 @@ static void refusals(void **state)
 		  "bytes, or with a unit b, k, m, g or t (also kb, ki, kib; powers of "
 		  "1024), as in 512Mi or 1.5g" },
 		{ "--net hots true",
-		  "--net: unknown word \"hots\"; accepted: none, loopback, host" },
+		  "--net: unknown word \"hots\"; accepted: none, loopback, stub, allowlist, host" },
 		{ "--uid 1000: true", "--uid: \"1000:\" is not an id: it has more than digits; "
 				      "accepted: decimal digits, 0 to 4294967294" },
 		{ "-s limits.pid_max=8 true",
@@ -484,7 +484,9 @@ static const char *const bad_values[][3] = {
 	{ "hide", "--hide x true", "*: \"x\": a path inside the sandbox must be absolute" },
 	{ "root", "--root= true", "*: an empty text is not accepted" },
 	{ "net", "--net klingon true",
-	  "*: unknown word \"klingon\"; accepted: none, loopback, host" },
+	  "*: unknown word \"klingon\"; accepted: none, loopback, stub, allowlist, host" },
+	{ "mock", "--mock a=status:99 true",
+	  "*: \"99\": not a status; accepted: 200 to 599" },
 	{ "level", "--level 1 true",
 	  "*: level 1 keeps capabilities; accepted: 2 to 5, or 1 with sandbox.unsafe (--unsafe)" },
 	{ "uid", "--uid -1 true",

@@ -163,7 +163,6 @@ static const struct {
 	{ "MIN_BANDWIDTH", "{\"MIN_BANDWIDTH\": \"100kbps\"}" },
 	{ "MAX_BANDWIDTH", "{\"MAX_BANDWIDTH\": \"10gbit\"}" },
 	{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": 1}" },
-	{ "API_LATENCY_MS", "{\"API_LATENCY_MS\": 500}" },
 	{ "THREAT_INTENSITY", "{\"THREAT_INTENSITY\": 100}" },
 	{ "THREAD_BURST", "{\"THREAD_BURST\": 10}" },
 	{ "ASYNC_TASK_BURST", "{\"ASYNC_TASK_BURST\": 20}" },

@@ -115,8 +115,8 @@ static void range_message(void **state)
 	assert_int_equal(mr_spec_set_text(spec, MR_FIELD_net_mode, "hots", false, MR_ORIGIN_FLAG,
 					  &err),
 			 -22);
-	assert_string_equal(err.msg,
-			    "net.mode: unknown word \"hots\"; accepted: none, loopback, host");
+	assert_string_equal(err.msg, "net.mode: unknown word \"hots\"; accepted: none, loopback, "
+				     "stub, allowlist, host");
 	assert_int_equal(mr_spec_set_text(spec, MR_FIELD_sandbox_hostname, "", false,
 					  MR_ORIGIN_FLAG, &err),
 			 -22);

@@ -46,7 +46,7 @@ assert_refused pythn python
 run_plain "$MENACE_RUN" --best-effort landlok -- true
 assert_refused landlok landlock
 run_plain "$MENACE_RUN" --net nome -- true
-assert_refused --net nome none loopback host
+assert_refused --net nome none loopback allowlist host
 run_plain "$MENACE_RUN" --level 6 -- true
 assert_refused --level 6 1 5
 run_plain "$MENACE_RUN" --level 1 -- true

@@ -7,9 +7,9 @@
 
 for mode in "" " " all off true 1 hos "none " none,host bridge; do
 	run --net "$mode" -- true
-	assert_refused "--net" "accepted: none, loopback, host"
+	assert_refused "--net" "accepted: none, loopback, stub, allowlist, host"
 	run -s "net.mode=$mode" -- true
-	assert_refused "net.mode" "accepted: none, loopback, host"
+	assert_refused "net.mode" "accepted: none, loopback, stub, allowlist, host"
 done
 for mode in '""' null true '[]' '{}' '["none"]' 0 '"hosts"'; do
 	printf '{"schema":"menace.spec/1","program":["true"],"net":{"mode":%s}}' "$mode" >"$tmp/spec.json"

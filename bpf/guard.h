@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guard: connects of a control group that lead nowhere fail at once, and are told
+ *
+ * Programs on connect4, connect6, sendmsg4 and sendmsg6 of the group, run in the caller's own
+ * context: what they judge is what the kernel will use, whatever becomes of the caller's memory, and they know
+ * who it is.  Allowed are loopback addresses and what was put into the map; a datagram
+ * with an address of its own goes to loopback alone.  Everything else is ENETUNREACH.
+ *
+ * Not the enforcement itself (that is who answers, or does not), but its explanation.
+ */
+#pragma once
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/ring.h"
+
+struct mr_error;
+
+#define MR_GUARD_PORTS_MAX 16
+#define MR_GUARD_HOOKS 4
+
+enum mr_guard_hook { MR_GUARD_CONNECT, MR_GUARD_SENDMSG };
+
+struct mr_guard {
+	int map_fd, lost_fd;
+	int links[MR_GUARD_HOOKS]; /* hold the programs in place */
+	struct mr_ring ring; /* ring.fd is readable when something was refused */
+};
+#define MR_GUARD_INIT                                                                           \
+	{                                                                                       \
+		.map_fd = -1, .lost_fd = -1, .links = { -1, -1, -1, -1 }, .ring = MR_RING_INIT, \
+	}
+
+/* One that was refused. */
+struct mr_guard_event {
+	struct in6_addr address; /* IPv4 as ::ffff:a.b.c.d */
+	uint32_t port; /* network byte order */
+	uint32_t type; /* SOCK_STREAM, SOCK_DGRAM */
+	uint32_t hook; /* enum mr_guard_hook */
+	uint32_t pid; /* process, as the initial namespace counts */
+	char comm[16];
+};
+
+/* Attach to the group.  Needs CAP_BPF and CAP_NET_ADMIN; MR_E_KERNEL where the kernel cannot. */
+int mr_guard_attach(struct mr_guard *guard, int cgroup_fd, struct mr_error *err);
+/* Allow a network (length of 128 bits) with these ports (host byte order; n 0: every port).  Of several that
+ * hold an address the longest counts. */
+int mr_guard_allow(struct mr_guard *guard, const struct in6_addr *address, unsigned int length,
+		   const uint16_t *ports, size_t n, struct mr_error *err);
+/* Hand on what was refused since the last time. */
+void mr_guard_read(struct mr_guard *guard,
+		   void (*take)(void *owner, const struct mr_guard_event *event), void *owner);
+/* Refused ones of which there was no room to tell. */
+uint64_t mr_guard_lost(const struct mr_guard *guard);
+/* No-op for one that is not attached. */
+void mr_guard_detach(struct mr_guard *guard);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stub: the responder that plays canned answers
+ *
+ * Owns the connections and one timer for all of them.  A connection that is over is freed
+ * here, after its callback, never within it.
+ */
+#include "netns/stub.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "netns/stub_conn.h"
+#include "netns/stub_dns.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/str.h"
+
+void mr_stub_deny(struct mr_stub_conn *conn, const char *op, const char *object, const char *rule,
+		  const char *reason)
+{
+	const struct mr_stub_denial denial = {
+		.op = op,
+		.address = conn->address,
+		.port = conn->port,
+		.name = conn->host,
+		.object = object,
+		.rule = rule,
+		.reason = reason,
+	};
+
+	conn->stub->opts.on_denial(conn->stub->opts.owner, &denial);
+}
+
+static void free_over(struct mr_stub *stub)
+{
+	for (size_t i = 0; i < stub->n;) {
+		if (stub->conns[i]->phase != MR_STUB_OVER) {
+			i++;
+			continue;
+		}
+		free(stub->conns[i]);
+		stub->conns[i] = stub->conns[--stub->n];
+	}
+}
+
+static uint64_t next_due(const struct mr_stub *stub, uint64_t now_ns)
+{
+	uint64_t next = 0;
+
+	for (size_t i = 0; i < stub->n; i++) {
+		const struct mr_stub_conn *conn = stub->conns[i];
+		const uint64_t due = conn->again ? now_ns : conn->due_ns;
+
+		if (due && (!next || due < next))
+			next = due;
+	}
+	return next;
+}
+
+/* After anything that may have moved a connection. */
+static void settle(struct mr_stub *stub)
+{
+	struct mr_error err;
+
+	free_over(stub);
+	/* Without its timer it would wait for ever for what never comes. */
+	mr_assert(mr_timer_arm(stub->timer.fd, next_due(stub, mr_now_ns()), &err) == 0);
+}
+
+static void on_timer(struct mr_source *source, uint32_t events)
+{
+	struct mr_stub *stub = source->owner;
+	const uint64_t now_ns = mr_now_ns();
+
+	(void)events;
+	mr_timer_ack(source->fd);
+	for (size_t i = 0; i < stub->n; i++)
+		if (stub->conns[i]->phase != MR_STUB_OVER)
+			mr_stub_conn_due(stub->conns[i], now_ns);
+	settle(stub);
+}
+
+static void on_conn(struct mr_source *source, uint32_t events)
+{
+	struct mr_stub *stub = ((struct mr_stub_conn *)source->owner)->stub;
+
+	mr_stub_conn_event(source, events);
+	settle(stub);
+}
+
+int mr_stub_new(const struct mr_stub_opts *opts, struct mr_stub **ret, struct mr_error *err)
+{
+	struct mr_stub *stub = mr_str_alloc(sizeof(*stub));
+	int timer, r;
+
+	stub->opts = *opts;
+	stub->rounds = mr_str_alloc((opts->mocks->n + 1) * sizeof(*stub->rounds));
+	for (size_t i = 0; i < opts->mocks->n; i++)
+		stub->rounds[i] = mr_stub_round_begin(&opts->mocks->v[i], opts->seed);
+	stub->timer.fd = -1;
+	timer = mr_timer_open(err);
+	r = timer < 0 ? timer
+		      : mr_loop_add(opts->loop, &stub->timer, timer, EPOLLIN, on_timer, stub, err);
+	if (r < 0) {
+		mr_close(timer);
+		mr_stub_free(stub);
+		return r;
+	}
+	*ret = stub;
+	return 0;
+}
+
+struct mr_stub *mr_stub_free(struct mr_stub *stub)
+{
+	int timer;
+
+	if (!stub)
+		return NULL;
+	for (size_t i = 0; i < stub->n; i++)
+		mr_stub_conn_reset(stub->conns[i]);
+	free_over(stub);
+	timer = stub->timer.fd;
+	mr_loop_remove(stub->opts.loop, &stub->timer);
+	mr_close(timer);
+	free(stub->rounds);
+	free(stub);
+	return NULL;
+}
+
+static bool admits(struct mr_stub_conn *conn)
+{
+	char object[MR_MOCK_HOST_MAX + 8];
+
+	snprintf(object, sizeof(object), "%s:%u", conn->host ? conn->host : "?", conn->port);
+	if (!conn->host || !mr_mocks_has_host(conn->stub->opts.mocks, conn->host, conn->port))
+		mr_stub_deny(conn, "connect", object, "no mock", "no mock answers at this port");
+	else if (conn->stub->n == MR_STUB_CONNECTIONS_MAX)
+		mr_stub_deny(conn, "connect", object, "connections",
+			     "256 connections are open already");
+	else
+		return true;
+	return false;
+}
+
+void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t port)
+{
+	struct mr_stub_conn *conn = mr_str_alloc(sizeof(*conn));
+	struct mr_error err;
+
+	conn->stub = stub;
+	conn->fd = fd;
+	conn->source.fd = -1;
+	conn->address = address;
+	conn->port = port;
+	conn->host = mr_mocks_name(stub->opts.mocks, address);
+	conn->due_ns = mr_now_ns() + MR_STUB_IDLE_NS;
+	mr_http_reset(&conn->http);
+	if (!admits(conn) ||
+	    mr_loop_add(stub->opts.loop, &conn->source, fd, EPOLLIN, on_conn, conn, &err) < 0) {
+		mr_stub_conn_reset(conn);
+		free(conn);
+		return;
+	}
+	stub->conns[stub->n++] = conn;
+	settle(stub);
+}
+
+size_t mr_stub_query(struct mr_stub *stub, const void *query, size_t size,
+		     uint8_t reply[MR_DNS_REPLY_MAX])
+{
+	char name[MR_DNS_NAME_SIZE];
+	struct mr_stub_denial denial = { .op = "dns", .port = 53, .name = name, .object = name };
+	size_t n;
+
+	switch (mr_stub_dns_answer(stub->opts.mocks, query, size, reply, &n, name)) {
+	case MR_DNS_UNKNOWN:
+		denial.rule = "no mock";
+		denial.reason = "no mock has this name";
+		stub->opts.on_denial(stub->opts.owner, &denial);
+		break;
+	case MR_DNS_MALFORMED:
+		denial.rule = "no query";
+		denial.reason = "not one question";
+		stub->opts.on_denial(stub->opts.owner, &denial);
+		break;
+	case MR_DNS_FOUND:
+	case MR_DNS_IGNORED:
+		break;
+	}
+	return n;
+}
+
+size_t mr_stub_connections(const struct mr_stub *stub)
+{
+	return stub->n;
+}

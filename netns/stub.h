@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stub: the responder that plays canned answers
+ *
+ * Is handed connections and datagrams of the sandbox and answers them from mocks: names by
+ * DNS, requests by HTTP/1.1, over TLS where the client begins so.  What no mock answers is
+ * refused and told.  Runs in its owner's loop, without threads; one client, whatever it does,
+ * takes no more than its connection's share of memory and time.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "netns/stub_dns.h"
+
+struct mr_error;
+struct mr_loop;
+struct mr_mocks;
+struct mr_stub;
+struct mr_tls;
+
+#define MR_STUB_CONNECTIONS_MAX 256
+#define MR_STUB_HEAD_NS 30000000000ULL /* from the first byte of a request's head to its last */
+#define MR_STUB_IDLE_NS 60000000000ULL /* without a byte where one is expected */
+#define MR_STUB_LINGER_NS 1000000000ULL /* for what the client still sends after the last answer */
+
+/* Of one mock, in the order of the mocks; may lie in memory that another process reads. */
+struct mr_stub_count {
+	uint64_t hits; /* requests that it answered, failures included */
+	uint64_t bytes; /* of bodies sent */
+	uint64_t failures; /* injected */
+};
+
+/* What was refused.  Texts are printable and borrowed for the call. */
+struct mr_stub_denial {
+	const char *op; /* "dns", "connect", "tls", "http" */
+	uint32_t address; /* host byte order; 0 for dns */
+	uint16_t port;
+	const char *name; /* of the host, or NULL */
+	const char *object; /* a name, HOST:PORT, or METHOD URL */
+	const char *rule;
+	const char *reason;
+};
+
+struct mr_stub_opts {
+	struct mr_loop *loop;
+	const struct mr_mocks *mocks; /* loaded; borrowed */
+	struct mr_tls *tls; /* borrowed, or NULL: no TLS is spoken */
+	uint64_t delay_ns; /* before the first byte, of mocks that do not say */
+	uint64_t seed; /* of the positions of failures */
+	struct mr_stub_count *counts; /* mocks->n */
+	void (*on_denial)(void *owner, const struct mr_stub_denial *denial);
+	void *owner;
+};
+
+/* SIGPIPE must be ignored. */
+int mr_stub_new(const struct mr_stub_opts *opts, struct mr_stub **ret, struct mr_error *err);
+/* Resets all connections.  NULL is accepted; returns NULL. */
+struct mr_stub *mr_stub_free(struct mr_stub *stub);
+
+/* A non-blocking connection to this address and port (host byte order); takes fd. */
+void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t port);
+/* The answer to a query; its size, 0: none is to be sent. */
+size_t mr_stub_query(struct mr_stub *stub, const void *query, size_t size,
+		     uint8_t reply[MR_DNS_REPLY_MAX]);
+/* Connections that are open. */
+size_t mr_stub_connections(const struct mr_stub *stub);

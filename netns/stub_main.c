@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stub: menace-netd in the mode stub
+ *
+ * Puts the doors of a sandbox to a responder: connections that were led here, and queries.
+ * Everything that needs more than the confinement allows is made before it: keys, the
+ * authority, the loop.  Ends with the channel, and then says what was counted.
+ */
+#include "netns/stub_wire.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "netns/stub_tls.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/io.h"
+#include "runtime/base/loop.h"
+#include "runtime/base/str.h"
+
+#define BATCH_MAX 64 /* connections or datagrams in one turn of the loop */
+#define SAY_MS 1000
+
+struct server {
+	struct mr_netd *netd;
+	struct mr_loop *loop;
+	struct mr_mocks mocks;
+	struct mr_tls *tls;
+	struct mr_stub *stub;
+	struct mr_stub_count *counts;
+	struct mr_source channel, doors[MR_DOORS];
+	uint64_t lost;
+	bool over;
+};
+
+static void put_text(char *to, size_t size, const char *from)
+{
+	snprintf(to, size, "%s", from ? from : "");
+}
+
+static void on_denial(void *owner, const struct mr_stub_denial *d)
+{
+	struct server *server = owner;
+	struct mr_stub_denied message = {
+		.head = { .type = MR_STUB_DENIED, .size = sizeof(message) },
+		.address = d->address,
+		.port = d->port,
+	};
+
+	put_text(message.op, sizeof(message.op), d->op);
+	put_text(message.rule, sizeof(message.rule), d->rule);
+	put_text(message.name, sizeof(message.name), d->name);
+	put_text(message.reason, sizeof(message.reason), d->reason);
+	put_text(message.object, sizeof(message.object), d->object);
+	/* A payload that is refused faster than anybody can read is told of in one number. */
+	if (mr_send_msg(server->netd->channel, &message, sizeof(message), NULL, 0) < 0)
+		server->lost++;
+}
+
+/* The IPv4 address and port that a socket address is; 0: it is another one. */
+static uint32_t ipv4_of(const struct sockaddr_in6 *to)
+{
+	uint32_t address;
+
+	if (!IN6_IS_ADDR_V4MAPPED(&to->sin6_addr))
+		return 0;
+	memcpy(&address, &to->sin6_addr.s6_addr[12], sizeof(address));
+	return ntohl(address);
+}
+
+static void deny_door(struct server *server, const char *op, const struct sockaddr_in6 *to)
+{
+	char object[32], address[INET_ADDRSTRLEN] = "?";
+	const struct in_addr in = { htonl(ipv4_of(to)) };
+	const struct mr_stub_denial denial = {
+		.op = op,
+		.address = ipv4_of(to),
+		.port = ntohs(to->sin6_port),
+		.name = mr_mocks_name(&server->mocks, ipv4_of(to)),
+		.object = object,
+		.rule = "no mock",
+		.reason = "mocks are answered over TCP, names over UDP",
+	};
+
+	inet_ntop(AF_INET, &in, address, sizeof(address));
+	snprintf(object, sizeof(object), "%s:%u", address, denial.port);
+	on_denial(server, &denial);
+}
+
+static void reset_connection(int fd)
+{
+	const struct linger now = { .l_onoff = 1 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(fd);
+}
+
+/* -1: there is none. */
+static int accept_one(int door, struct sockaddr_in6 *ret_to)
+{
+	socklen_t len = sizeof(*ret_to);
+	int fd = accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0 && getsockname(fd, (struct sockaddr *)ret_to, &len) < 0)
+		fd = mr_close(fd);
+	return fd;
+}
+
+static void on_tcp(struct mr_source *source, uint32_t events)
+{
+	struct server *server = source->owner;
+	struct sockaddr_in6 to = { 0 };
+
+	(void)events;
+	for (int i = 0; i < BATCH_MAX; i++) {
+		int fd = accept_one(source->fd, &to);
+		if (fd < 0)
+			return;
+		mr_stub_connect(server->stub, fd, ipv4_of(&to), ntohs(to.sin6_port));
+	}
+}
+
+static void on_dns_tcp(struct mr_source *source, uint32_t events)
+{
+	struct sockaddr_in6 to = { 0 };
+	int fd = accept_one(source->fd, &to);
+
+	(void)events;
+	if (fd < 0)
+		return;
+	deny_door(source->owner, "connect", &to);
+	reset_connection(fd);
+}
+
+static void on_dns_udp(struct mr_source *source, uint32_t events)
+{
+	struct server *server = source->owner;
+	uint8_t query[1500], reply[MR_DNS_REPLY_MAX];
+	struct sockaddr_in6 from = { 0 }, to = { 0 };
+
+	(void)events;
+	for (int i = 0; i < BATCH_MAX; i++) {
+		ssize_t n = mr_doors_receive(source->fd, query, sizeof(query), &from, &to);
+		size_t size;
+
+		if (n < 0)
+			return;
+		size = mr_stub_query(server->stub, query, (size_t)n, reply);
+		/* What cannot be sent is a lost datagram, as there always are. */
+		if (size > 0)
+			mr_doors_reply(source->fd, reply, size, &from, &to);
+	}
+}
+
+static void on_udp(struct mr_source *source, uint32_t events)
+{
+	struct sockaddr_in6 from = { 0 }, to = { 0 };
+	char dropped[1];
+
+	(void)events;
+	for (int i = 0; i < BATCH_MAX; i++) {
+		if (mr_doors_receive(source->fd, dropped, sizeof(dropped), &from, &to) < 0)
+			return;
+		deny_door(source->owner, "sendto", &to);
+	}
+}
+
+static void on_channel(struct mr_source *source, uint32_t events)
+{
+	struct server *server = source->owner;
+	char buf[MR_NETD_MESSAGE_MAX];
+	ssize_t n = recv(source->fd, buf, sizeof(buf), MSG_DONTWAIT);
+
+	(void)events;
+	server->over = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static void (*const on_door[MR_DOORS])(struct mr_source *source, uint32_t events) = {
+	[MR_DOOR_TCP] = on_tcp,
+	[MR_DOOR_UDP] = on_udp,
+	[MR_DOOR_DNS_TCP] = on_dns_tcp,
+	[MR_DOOR_DNS_UDP] = on_dns_udp,
+};
+
+static int open_doors(struct server *server, struct mr_error *err)
+{
+	int r = mr_loop_add(server->loop, &server->channel, server->netd->channel, EPOLLIN,
+			    on_channel, server, err);
+
+	for (int i = 0; r == 0 && i < MR_DOORS; i++)
+		r = mr_loop_add(server->loop, &server->doors[i], server->netd->doors[i], EPOLLIN,
+				on_door[i], server, err);
+	return r;
+}
+
+static int tell_authority(struct server *server, struct mr_error *err)
+{
+	struct mr_stub_authority message = {
+		.head = { .type = MR_STUB_AUTHORITY, .size = sizeof(message) },
+	};
+	const char *pem = mr_tls_ca_pem(server->tls);
+	int r;
+
+	mr_assert(strlen(pem) < sizeof(message.pem));
+	put_text(message.pem, sizeof(message.pem), pem);
+	r = mr_send_msg(server->netd->channel, &message, sizeof(message), NULL, 0);
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "hand the authority over: %m") : 0;
+}
+
+static int begin(struct server *server, struct mr_error *err)
+{
+	struct mr_stub_config config;
+	struct mr_stub_opts opts = { .mocks = &server->mocks,
+				     .on_denial = on_denial,
+				     .owner = server };
+	int r;
+
+	if (server->netd->config_size < sizeof(config))
+		return mr_err(err, MR_E_PROTO, EPROTO, "the configuration is cut off");
+	memcpy(&config, server->netd->config, sizeof(config));
+	r = mr_mocks_unpack(server->netd->config + sizeof(config),
+			    server->netd->config_size - sizeof(config), &server->mocks, err);
+	if (r == 0)
+		r = mr_loop_new(&server->loop, err);
+	if (r == 0)
+		r = mr_tls_new(&server->tls, err);
+	if (r < 0)
+		return r;
+	server->counts = mr_str_alloc((server->mocks.n + 1) * sizeof(*server->counts));
+	opts.loop = server->loop;
+	opts.tls = server->tls;
+	opts.delay_ns = config.delay_ns;
+	opts.seed = config.seed;
+	opts.counts = server->counts;
+	r = mr_stub_new(&opts, &server->stub, err);
+	if (r == 0)
+		r = open_doors(server, err);
+	return r < 0 ? r : tell_authority(server, err);
+}
+
+/* At the end somebody listens; a little patience is enough. */
+static void say(struct server *server, const void *message, size_t size)
+{
+	struct pollfd p = { .fd = server->netd->channel, .events = POLLOUT };
+
+	while (mr_send_msg(p.fd, message, size, NULL, 0) == -EAGAIN)
+		if (poll(&p, 1, SAY_MS) <= 0)
+			return;
+}
+
+static void tell_counts(struct server *server)
+{
+	struct mr_stub_lost lost = {
+		.head = { .type = MR_STUB_LOST, .size = sizeof(lost) },
+		.denials = server->lost,
+	};
+
+	for (size_t first = 0; first < server->mocks.n; first += MR_STUB_COUNTS_MAX) {
+		const size_t left = server->mocks.n - first;
+		struct mr_stub_counts message = {
+			.head = { .type = MR_STUB_COUNTS, .size = sizeof(message) },
+			.first = (uint32_t)first,
+			.n = (uint32_t)(left < MR_STUB_COUNTS_MAX ? left : MR_STUB_COUNTS_MAX),
+		};
+
+		memcpy(message.counts, server->counts + first, message.n * sizeof(*server->counts));
+		say(server, &message, sizeof(message));
+	}
+	say(server, &lost, sizeof(lost));
+}
+
+int mr_stub_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_error *err)
+{
+	struct server server = { .netd = netd, .channel.fd = -1 };
+	int r = begin(&server, err);
+
+	if (r == 0)
+		r = confine(netd, err);
+	while (r >= 0 && !server.over)
+		r = mr_loop_run_once(server.loop, -1, err);
+	if (r >= 0)
+		tell_counts(&server);
+	mr_stub_free(server.stub);
+	mr_tls_free(server.tls);
+	mr_loop_free(server.loop);
+	mr_mocks_deinit(&server.mocks);
+	free(server.counts);
+	return r < 0 ? r : 0;
+}

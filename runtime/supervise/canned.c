@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Canned: --net stub, the supervisor's side
+ *
+ * The bodies are read with the rights of whoever runs us, before anything is started, and go
+ * to menace-netd in its configuration.  The authority it made is put where the payload
+ * finds it; without it nothing starts.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "netns/stub_wire.h"
+#include "runtime/base/buf.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/io.h"
+#include "runtime/base/json.h"
+#include "runtime/base/log.h"
+#include "runtime/base/str.h"
+#include "runtime/supervise/network.h"
+#include "runtime/supervise/state.h"
+
+struct canned {
+	struct mr_mocks mocks; /* loaded, and once they are handed over without bodies */
+	struct mr_stub_count *counts;
+	bool counted; /* menace-netd told them all */
+	char *pem;
+	uint64_t denied, lost;
+};
+
+static void drop_bodies(struct mr_mocks *mocks)
+{
+	for (size_t i = 0; i < mocks->n; i++) {
+		free(mocks->v[i].body);
+		mocks->v[i].body = NULL;
+	}
+}
+
+static int begin(struct mr_run *run, char **ret_config, struct mr_error *err)
+{
+	struct canned *canned = mr_str_alloc(sizeof(*canned));
+	const struct mr_stub_config config = {
+		.delay_ns = run->spec->net_api_latency_ms * 1000,
+		.seed = run->spec->net_mock_seed,
+	};
+	struct mr_buf buf = { 0 };
+	int r;
+
+	run->network->state = canned;
+	mr_mocks_copy(&canned->mocks, &run->spec->mocks);
+	canned->counts = mr_str_alloc((canned->mocks.n + 1) * sizeof(*canned->counts));
+	r = mr_mocks_load(&canned->mocks, err);
+	if (r < 0)
+		return r;
+	mr_buf_addn(&buf, (const char *)&config, sizeof(config));
+	mr_mocks_pack(&canned->mocks, &buf);
+	drop_bodies(&canned->mocks);
+	run->network->config_size = buf.len;
+	*ret_config = buf.text;
+	return 0;
+}
+
+/* One address a name: what is not mocked has no route. */
+static size_t make_prefixes(const struct mr_run *run, struct mr_anyip_prefix **ret)
+{
+	const struct mr_mocks *mocks = &run->spec->mocks;
+	struct mr_anyip_prefix *made = mr_str_alloc((mocks->n + 1) * sizeof(*made));
+	size_t n = 0;
+
+	for (size_t i = 0; i < mocks->n; i++) {
+		const uint32_t address = htonl(mr_mocks_address(mocks, mocks->v[i].host));
+		bool is_new = true;
+
+		for (size_t j = 0; j < n; j++)
+			is_new = is_new && memcmp(made[j].address, &address, 4) != 0;
+		if (!is_new)
+			continue;
+		made[n] = (struct mr_anyip_prefix){ .family = AF_INET, .length = 32 };
+		memcpy(made[n++].address, &address, 4);
+	}
+	*ret = made;
+	return n;
+}
+
+/* Into the folder that the sandbox's side made for it. */
+static int write_authority(struct mr_run *run, const char *pem, struct mr_error *err)
+{
+	static const char path[] = MR_LAUNCH_MOCKS_POOL "/" MR_LAUNCH_MOCKS_CA;
+	mr_auto_close int fd = openat(run->pool_fd, path,
+				      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int r;
+
+	if (fd < 0 || fchmod(fd, 0644) < 0)
+		return mr_err(err, MR_E_SYS, errno, "make the authority's file: %m");
+	r = mr_write_full(fd, pem, strlen(pem));
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write the authority's file: %m") : 0;
+}
+
+static int verify(struct mr_run *run, struct mr_error *err)
+{
+	struct canned *canned = run->network->state;
+
+	if (!canned->pem)
+		return mr_err(err, MR_E_PROTO, EPROTO, MR_NETD_PROGRAM " made no authority");
+	return write_authority(run, canned->pem, err);
+}
+
+static void take_authority(struct canned *canned, const struct mr_netd_head *head)
+{
+	struct mr_stub_authority message;
+
+	if (head->size != sizeof(message) || canned->pem)
+		return;
+	memcpy(&message, head, sizeof(message));
+	canned->pem = mr_str_ndup(message.pem, strnlen(message.pem, sizeof(message.pem) - 1));
+}
+
+/* "GET http://a/x (198.18.0.1:80)" */
+static char *describe(const struct mr_stub_denied *d)
+{
+	const struct in_addr in = { htonl(d->address) };
+	char address[INET_ADDRSTRLEN] = "?";
+
+	if (!d->address)
+		return mr_str_dup(d->object);
+	inet_ntop(AF_INET, &in, address, sizeof(address));
+	return mr_str_format("%s (%s:%u)", d->object, address, d->port);
+}
+
+static void take_denied(struct mr_run *run, const struct mr_netd_head *head)
+{
+	struct canned *canned = run->network->state;
+	mr_auto_free char *object = NULL;
+	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK, .time_ns = mr_now_ns() };
+	struct mr_stub_denied d;
+
+	if (head->size != sizeof(d))
+		return;
+	memcpy(&d, head, sizeof(d));
+	d.op[sizeof(d.op) - 1] = d.rule[sizeof(d.rule) - 1] = '\0';
+	d.name[sizeof(d.name) - 1] = d.reason[sizeof(d.reason) - 1] = '\0';
+	d.object[sizeof(d.object) - 1] = '\0';
+	canned->denied++;
+	object = describe(&d);
+	denial.what = d.op;
+	denial.object = object;
+	denial.rule = d.rule;
+	denial.reason = d.reason;
+	denial.allow = strcmp(d.rule, "no mock") == 0 ? "--mock TARGET=ACTION" : NULL;
+	mr_denials_add(&run->denials, &denial);
+}
+
+static void take_counts(struct canned *canned, const struct mr_netd_head *head)
+{
+	struct mr_stub_counts message;
+
+	if (head->size != sizeof(message))
+		return;
+	memcpy(&message, head, sizeof(message));
+	if (message.n > MR_STUB_COUNTS_MAX || message.first > canned->mocks.n ||
+	    message.n > canned->mocks.n - message.first)
+		return;
+	memcpy(canned->counts + message.first, message.counts, message.n * sizeof(*canned->counts));
+}
+
+static void take_lost(struct canned *canned, const struct mr_netd_head *head)
+{
+	struct mr_stub_lost message;
+
+	if (head->size != sizeof(message))
+		return;
+	memcpy(&message, head, sizeof(message));
+	canned->lost = message.denials;
+	canned->counted = true;
+}
+
+static void on_message(struct mr_run *run, const struct mr_netd_head *head)
+{
+	struct canned *canned = run->network->state;
+
+	switch ((enum mr_stub_message)head->type) {
+	case MR_STUB_AUTHORITY:
+		take_authority(canned, head);
+		break;
+	case MR_STUB_DENIED:
+		take_denied(run, head);
+		break;
+	case MR_STUB_COUNTS:
+		take_counts(canned, head);
+		break;
+	case MR_STUB_LOST:
+		take_lost(canned, head);
+		break;
+	}
+}
+
+/* A payload that was refused too fast for each to be told. */
+static void tell_lost(struct mr_run *run, const struct canned *canned)
+{
+	mr_auto_free char *object = mr_str_format("%ju more", (uintmax_t)canned->lost);
+	const struct mr_denial denial = {
+		.layer = MR_DENIAL_NETWORK,
+		.what = "stub",
+		.object = object,
+		.rule = "no mock",
+		.reason = "refused faster than could be told one by one",
+		.time_ns = mr_now_ns(),
+	};
+
+	mr_denials_add(&run->denials, &denial);
+}
+
+static void finish(struct mr_run *run)
+{
+	const struct canned *canned = run->network->state;
+
+	if (canned->lost)
+		tell_lost(run, canned);
+	if (!canned->counted || run->facts.setup_failed)
+		return;
+	for (size_t i = 0; i < canned->mocks.n; i++)
+		if (!canned->counts[i].hits)
+			mr_log_notice("mock %s: was never asked", canned->mocks.v[i].target);
+}
+
+static json_t *count(const struct canned *canned, uint64_t value)
+{
+	return canned->counted ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *mock_json(const struct canned *canned, size_t i)
+{
+	const struct mr_mock *mock = &canned->mocks.v[i];
+	const struct mr_stub_count *c = &canned->counts[i];
+	char fail[MR_MOCK_FAIL_SIZE];
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:s?, s:o}", "target", mock->target, "hits",
+			 count(canned, c->hits), "body_bytes", count(canned, c->bytes), "failures",
+			 count(canned, c->failures), "fail",
+			 mock->fault ? mr_mock_fail_text(mock, fail) : NULL, "unused",
+			 canned->counted ? json_boolean(!c->hits) : json_null());
+}
+
+static json_t *to_json(const struct mr_run *run)
+{
+	const struct canned *canned = run->network->state;
+	json_t *mocks = json_array();
+
+	for (size_t i = 0; i < canned->mocks.n; i++)
+		json_array_append_new(mocks, mock_json(canned, i));
+	return mocks;
+}
+
+static json_t *receipt(const struct mr_run *run)
+{
+	const struct canned *canned = run->network->state;
+	char hash[MR_HASH_HEX_SIZE];
+
+	if (canned->pem)
+		mr_hash_hex(canned->pem, strlen(canned->pem), hash);
+	return json_pack("{s:i, s:s, s:s?, s:f, s:I, s:I, s:I}", "mocks", (int)canned->mocks.n,
+			 "authority", MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
+			 "authority_sha256", canned->pem ? hash : NULL, "first_byte_delay_ms",
+			 (double)run->spec->net_api_latency_ms / 1000, "seed",
+			 (json_int_t)run->spec->net_mock_seed, "denied", (json_int_t)canned->denied,
+			 "denied_untold", (json_int_t)canned->lost);
+}
+
+static void free_state(struct mr_run *run)
+{
+	struct canned *canned = run->network->state;
+
+	mr_mocks_deinit(&canned->mocks);
+	free(canned->counts);
+	free(canned->pem);
+	free(canned);
+}
+
+const struct mr_network_mode mr_canned_mode = {
+	.net_mode = MR_NET_STUB,
+	.name = "stub",
+	.member = "mocks",
+	.make_prefixes = make_prefixes,
+	.begin = begin,
+	.verify = verify,
+	.on_message = on_message,
+	.finish = finish,
+	.to_json = to_json,
+	.receipt = receipt,
+	.free = free_state,
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Netd: the life of a run's menace-netd, as the supervisor sees it
+ *
+ * netns/netd.h is what the two agree on.  It ends with us (end of file on the channel), and
+ * when it ends before we asked it to, on_lost says so: the run must end then, for what its network
+ * does is no longer what was asked.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "netns/netd.h"
+#include "runtime/base/loop.h"
+
+struct mr_error;
+
+struct mr_netd_opts {
+	const char *mode; /* of menace-netd */
+	const char *config; /* text of the mode, copied */
+	size_t config_size;
+	const int *doors; /* MR_DOORS of them, borrowed */
+	/* A whole message of the mode's own. */
+	void (*on_message)(void *owner, const struct mr_netd_head *head);
+	/* It failed or died, once; not called from within one of the functions below. */
+	void (*on_lost)(void *owner, const struct mr_error *err);
+	void *owner;
+};
+
+/* All members are private to netd.c. */
+struct mr_netd_run {
+	struct mr_netd_opts opts;
+	struct mr_loop *loop;
+	struct mr_source channel, process;
+	pid_t pid;
+	bool ready, lost;
+	int landlock_abi;
+};
+#define MR_NETD_RUN_INIT                                          \
+	{                                                         \
+		.channel = { .fd = -1 }, .process = { .fd = -1 }, \
+	}
+
+/* Start it; it becomes ready by itself.  MR_E_KERNEL when the program is not there. */
+int mr_netd_start(struct mr_netd_run *netd, struct mr_loop *loop, const struct mr_netd_opts *opts,
+		  struct mr_error *err);
+/* Wait until it is confined and serves, at most 30 seconds; its own error when it cannot. */
+int mr_netd_wait(struct mr_netd_run *netd, struct mr_error *err);
+/* Send one message; false when it cannot be told any more, which on_lost will tell or has told. */
+bool mr_netd_send(struct mr_netd_run *netd, const struct mr_netd_head *head);
+/* ABI of Landlock it is confined with; 0: none. */
+int mr_netd_landlock(const struct mr_netd_run *netd);
+/* The run is over: hand on what it still says, at most for two seconds, then kill and reap it.
+ * No-op for one that was not started. */
+void mr_netd_stop(struct mr_netd_run *netd);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Network
+ *
+ * The sandbox's side takes no part: a socket stays in the namespace it was made in, so all is made from
+ * here while the sandbox builds its root, and read back before the payload starts.
+ */
+#include "runtime/supervise/network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/supervise/state.h"
+
+static const struct mr_network_mode *const modes[] = { &mr_gate_mode, &mr_canned_mode };
+
+static const struct mr_network_mode *find_mode(const struct mr_spec *spec)
+{
+	for (size_t i = 0; i < N_ELEMENTS(modes); i++) {
+		if (modes[i]->net_mode == spec->net_mode)
+			return modes[i];
+	}
+	return NULL;
+}
+
+static void on_message(void *owner, const struct mr_netd_head *head)
+{
+	struct mr_run *run = owner;
+
+	run->network->mode->on_message(run, head);
+}
+
+static void on_lost(void *owner, const struct mr_error *err)
+{
+	mr_run_fail(owner, err);
+}
+
+static int start_netd(struct mr_run *run, struct mr_error *err)
+{
+	struct mr_network *network = run->network;
+	mr_auto_free char *config = NULL;
+	struct mr_netd_opts opts = { .mode = network->mode->name,
+				     .doors = network->doors.fds,
+				     .on_message = on_message,
+				     .on_lost = on_lost,
+				     .owner = run };
+	int r = network->mode->begin(run, &config, err);
+
+	if (r < 0)
+		return r;
+	opts.config = config;
+	opts.config_size = network->config_size ? network->config_size : strlen(config);
+	return mr_netd_start(&network->netd, run->host->loop, &opts, err);
+}
+
+int mr_network_start(struct mr_run *run, struct mr_error *err)
+{
+	const struct mr_network_mode *mode = find_mode(run->spec);
+	mr_auto_free struct mr_anyip_prefix *made = NULL;
+	struct mr_network *network;
+	size_t n;
+	int r;
+
+	if (run->spec->net_api_latency_ms && run->spec->net_mode != MR_NET_STUB)
+		mr_receipt_degrade(&run->receipt, "api-latency",
+				   "in this mode nothing is answered");
+	if (!mode)
+		return 0;
+	network = calloc(1, sizeof(*network));
+	mr_assert(network);
+	*network = (struct mr_network){ .mode = mode,
+					.doors = MR_DOORS_INIT,
+					.steer = MR_STEER_INIT,
+					.netd = MR_NETD_RUN_INIT };
+	run->network = network;
+	n = mode->make_prefixes ? mode->make_prefixes(run, &made) : mode->n_prefixes;
+	r = mr_doors_open(run->launched.init_pid, made ? made : mode->prefixes, n, &network->doors,
+			  err);
+	if (r == 0)
+		r = mr_steer_attach(&network->steer, network->doors.netns_fd,
+				    network->doors.fds[MR_DOOR_TCP],
+				    network->doors.fds[MR_DOOR_UDP], err);
+	if (r == 0)
+		r = start_netd(run, err);
+	/* They are its own now: with it the last holder of a listening socket goes. */
+	for (int i = 0; i < MR_DOORS; i++)
+		network->doors.fds[i] = mr_close(network->doors.fds[i]);
+	return r < 0 ? mr_err_wrap(err, r, "network %s", mode->name) : 0;
+}
+
+int mr_network_verify(struct mr_run *run, struct mr_error *err)
+{
+	struct mr_network *network = run->network;
+	int r;
+
+	if (!network)
+		return 0;
+	r = mr_netd_wait(&network->netd, err);
+	if (r == 0)
+		r = mr_steer_verify(&network->steer, network->doors.netns_fd, err);
+	if (r == 0)
+		r = network->mode->verify(run, err);
+	network->verified = r == 0;
+	return r < 0 ? mr_err_wrap(err, r, "network %s", network->mode->name) : 0;
+}
+
+void mr_network_finish(struct mr_run *run)
+{
+	if (!run->network)
+		return;
+	mr_netd_stop(&run->network->netd);
+	if (run->network->state)
+		run->network->mode->finish(run);
+	mr_steer_detach(&run->network->steer);
+	mr_doors_close(&run->network->doors);
+}
+
+void mr_network_free(struct mr_run *run)
+{
+	if (!run->network)
+		return;
+	if (run->network->state)
+		run->network->mode->free(run);
+	free(run->network);
+	run->network = NULL;
+}
+
+json_t *mr_network_to_json(const struct mr_run *run)
+{
+	if (!run->network || !run->network->state)
+		return json_null();
+	return json_pack("{s:o}",
+			 run->network->mode->member ? run->network->mode->member
+						    : run->network->mode->name,
+			 run->network->mode->to_json(run));
+}
+
+void mr_network_receipt(const struct mr_run *run, json_t *network)
+{
+	const struct mr_network *n = run->network;
+
+	if (!n || !n->state)
+		return;
+	json_object_set_new(network, n->mode->name, n->mode->receipt(run));
+	json_object_set_new(network, "answered_by",
+			    json_pack("{s:s, s:b, s:i, s:i, s:o, s:I}", "program", MR_NETD_PROGRAM,
+				      "verified", n->verified, "local_prefixes",
+				      (int)n->doors.n_routes, "ipv6", !n->doors.without_ipv6,
+				      "landlock_abi",
+				      n->netd.landlock_abi ? json_integer(n->netd.landlock_abi)
+							   : json_null(),
+				      "sk_lookup_program", (json_int_t)n->steer.prog_id));
+}

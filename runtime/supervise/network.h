@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Network: what answers a run's network, where something does
+ *
+ * For the modes that have a row in network.c: the doors in the sandbox's namespace
+ * (netns/doors.h), the program that leads its connections to them (bpf/steer.h), and the
+ * menace-netd that holds them (netd.h).  What a mode says to its menace-netd and hears from it is its
+ * own.  With other modes every function is a no-op.
+ */
+#pragma once
+
+#include "bpf/steer.h"
+#include "netns/anyip.h"
+#include "netns/doors.h"
+#include "runtime/supervise/netd.h"
+
+struct json_t;
+struct mr_error;
+struct mr_network_mode;
+struct mr_run;
+
+struct mr_network {
+	const struct mr_network_mode *mode;
+	struct mr_doors doors; /* after the start only the namespace is still open here */
+	struct mr_steer steer;
+	struct mr_netd_run netd;
+	void *state; /* the mode's */
+	bool verified;
+	size_t config_size; /* of what begin() made, where it is no text; else 0 */
+};
+
+/* One mode.  run->network->state is what begin() leaves there. */
+struct mr_network_mode {
+	unsigned int net_mode; /* enum mr_net_mode */
+	const char *name; /* of the mode of menace-netd, and of the member of the result ... */
+	const char *member; /* ... unless that is called so */
+	const struct mr_anyip_prefix *prefixes; /* what is answered for */
+	size_t n_prefixes;
+	/* ... or, for a mode that has none of its own, what this makes: malloc'd, their number. */
+	size_t (*make_prefixes)(const struct mr_run *run, struct mr_anyip_prefix **ret);
+	/* Make the state, and the configuration for menace-netd: malloc'd text. */
+	int (*begin)(struct mr_run *run, char **ret_config, struct mr_error *err);
+	/* menace-netd serves: what else must be true before the payload's first instruction. */
+	int (*verify)(struct mr_run *run, struct mr_error *err);
+	void (*on_message)(struct mr_run *run, const struct mr_netd_head *head);
+	/* All was said; menace-netd is gone. */
+	void (*finish)(struct mr_run *run);
+	/* The facts of the result, and of the receipt: new references. */
+	struct json_t *(*to_json)(const struct mr_run *run);
+	struct json_t *(*receipt)(const struct mr_run *run);
+	void (*free)(struct mr_run *run);
+};
+
+/* gate.c: --net allowlist */
+extern const struct mr_network_mode mr_gate_mode;
+/* canned.c: --net stub */
+extern const struct mr_network_mode mr_canned_mode;
+
+/* The sandbox's namespace is there. */
+int mr_network_start(struct mr_run *run, struct mr_error *err);
+/* The payload is about to start. */
+int mr_network_verify(struct mr_run *run, struct mr_error *err);
+/* It has ended. */
+void mr_network_finish(struct mr_run *run);
+void mr_network_free(struct mr_run *run);
+
+/* The member "network" of the result, {mode: facts}, null without; new reference. */
+struct json_t *mr_network_to_json(const struct mr_run *run);
+/* Add to the receipt's member "network". */
+void mr_network_receipt(const struct mr_run *run, struct json_t *network);

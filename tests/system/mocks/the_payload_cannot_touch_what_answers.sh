@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What answers is no process that the payload sees, listens where nobody takes its place,
+# and is confined: a user of its own, no capability, no new privilege, a filter
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/mocks.sh"
+
+need_system_program python3 curl
+need_program pgrep
+
+# A listener of the payload's own on a mocked address or on all of them gets nothing of it,
+# and its own loopback is its own.
+stub --mock 'a.example=body:mock' -- python3 -c '
+import os, socket, urllib.request
+def listen(address):
+    s = socket.socket()
+    try:
+        s.bind(address)
+        s.listen()
+        s.setblocking(False)
+    except OSError as e:
+        return None
+    return s
+ears = [listen(("198.18.0.1", 8080)), listen(("0.0.0.0", 8082)), listen(("127.0.0.1", 8081))]
+assert all(ears)
+for port in 8080, 8082:
+    print(urllib.request.urlopen("http://a.example:%d/" % port).read().decode())
+def heard(ear):
+    try:
+        return ear and bool(ear.accept())
+    except BlockingIOError:
+        return False
+print([heard(ear) or False for ear in ears])
+mine = socket.create_connection(("127.0.0.1", 8081))
+print(heard(ears[2]))
+print([d for d in os.listdir("/proc") if d.isdigit() and open("/proc/" + d + "/comm").read() == "menace-netd\n"])'
+assert_status 0
+assert_eq "$stdout" "mock
+mock
+[False, False, False]
+True
+[]"
+
+mkdir "$tmp/out"
+chmod 777 "$tmp/out"
+"$MENACE_RUN" -q -t 100 --net stub --mock 'a.example=body:x' --rw "$tmp/out:/out" -- \
+	sh -c 'curl -sS https://a.example/ >/out/answer; touch /out/started; sleep 1000' &
+supervisor=$!
+at_exit kill "$supervisor"
+wait_until 30 test -e "$tmp/out/started" || fail "the payload does not start"
+assert_eq "$(cat "$tmp/out/answer")" x
+responder=$(pgrep -P "$supervisor" -x menace-netd) || fail "nothing answers"
+value()
+{
+	sed -n "s/^$1:[[:space:]]*//p" "/proc/$responder/status"
+}
+assert_eq "$(value CapEff) $(value CapPrm) $(value CapBnd)" \
+	"0000000000000000 0000000000000000 0000000000000000" "capabilities"
+assert_eq "$(value NoNewPrivs) $(value Seccomp)" "1 2"
+assert_ne "$(value Uid | cut -f1)" 0 "user"

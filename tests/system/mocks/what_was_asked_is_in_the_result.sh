@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What each mock was asked is in the result and one that never was is told; the
+# request with its mocks is in the record, and what was denied is in the store
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/mocks.sh"
+
+need_system_program curl
+[ -x "${MENACE:-}" ] || fail "no menace: set MENACE"
+
+mocks=(--mock 'http://a.example/x=status:201,body:hello' --mock 'http://a.example/y=body:never')
+run -t "$(scaled 60)" --store "$tmp/store" --net stub "${mocks[@]}" -- \
+	curl -sS http://a.example/x http://a.example/z
+assert_status 0
+assert_eq "$stderr" "menace-run: mock http://a.example/y: was never asked"
+assert_eq "$(json '.network | @json')" '{"mocks":[{"target":"http://a.example/x","hits":1,"body_bytes":5,"failures":0,"fail":null,"unused":false},{"target":"http://a.example/y","hits":0,"body_bytes":0,"failures":0,"fail":null,"unused":true}]}'
+assert_eq "$(json '.receipt.network | "\(.state) \(.mode) \(.links) \(.routes) \(.stub.mocks) \(.stub.denied)"')" \
+	"enforced stub lo 0 2 1" "receipt"
+assert_match "$(json .receipt.network.stub.authority_sha256)" '^[0-9a-f]{64}$'
+MENACE_STORE=$tmp/store run_plain "$MENACE" query "SELECT what || ' ' || object AS denied FROM denials"
+assert_contains "$stdout" "http GET http://a.example/z (198.18.0.1:80)" "denials of the store"
+
+# From a document it is the same request.
+run_plain "$MENACE_RUN" "${mocks[@]}" --net stub --dry-run -- true
+jq .spec "$tmp/stdout" >"$tmp/spec.json" 2>/dev/null
+assert_eq "$(jq -c .network_mocks "$tmp/spec.json")" '{"http://a.example/x":{"status":201,"body":"hello"},"http://a.example/y":{"body":"never"}}'
+run -q --spec "$tmp/spec.json"
+assert_status 0
+first=$(json .spec_sha256)
+run -q --net stub "${mocks[@]}" -- true
+assert_eq "$(json .spec_sha256)" "$first" "the hash of the request"
+cat >"$tmp/spec.json" <<'END'
+{"schema": "menace.spec/1", "program": ["curl", "-sS", "-i", "http://a.example/b", "https://b.example/"],
+ "net": {"mode": "stub"},
+ "network_mocks": {"http://A.example/b": {"status": 202, "headers": {"X-Y": "z"}, "body": {"base64": "AP8="}},
+	"b.example": "type:text/plain,body:two"}}
+END
+run -q -t "$(scaled 60)" --spec "$tmp/spec.json"
+assert_status 0
+assert_eq "$(tr -d '\r' <"$tmp/stdout" | sed -n 's/^X-Y: //p')" z
+assert_eq "$(head -c 200 "$tmp/stdout" | od -An -tx1 | tr -d ' \n' | grep -o '0d0a0d0a00ff')" 0d0a0d0a00ff
+assert_contains "$stdout" two
