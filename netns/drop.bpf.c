@@ -18,20 +18,25 @@
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
 
-#include <bpf/bpf_helpers.h>
-
 #include "netns/drop_wire.h"
 
 #define SWAPS 4 /* tries against other CPUs; then the number is used all the same */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct mr_drop_state);
-} state SEC(".maps");
+#define SECTION(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
 
-static __always_inline __u32 next(__u64 *prng)
+static void *(*const lookup)(void *, const void *) = (void *)BPF_FUNC_map_lookup_elem;
+static long (*const load_bytes)(const void *, __u32, void *,
+				__u32) = (void *)BPF_FUNC_skb_load_bytes;
+static long (*const store_bytes)(struct __sk_buff *, __u32, const void *, __u32,
+				 __u64) = (void *)BPF_FUNC_skb_store_bytes;
+static long (*const clone_redirect)(struct __sk_buff *, __u32,
+				    __u64) = (void *)BPF_FUNC_clone_redirect;
+
+/* Stands for the one map; drop.c puts its descriptor wherever the address of this is taken. */
+char state SECTION("map");
+
+INLINE __u32 next(__u64 *prng)
 {
 	__u64 x = 0, seen = *prng;
 
@@ -50,13 +55,13 @@ static __always_inline __u32 next(__u64 *prng)
 	return (__u32)((x * 0x2545F4914F6CDD1DULL) >> 32);
 }
 
-static __always_inline int happens(__u64 *prng, __u32 chance)
+INLINE int happens(__u64 *prng, __u32 chance)
 {
 	return chance && next(prng) <= chance;
 }
 
 /* Two states; which one a packet meets was decided by those before it. */
-static __always_inline int is_lost_by_state(struct mr_drop_state *s)
+INLINE int is_lost_by_state(struct mr_drop_state *s)
 {
 	if (s->ge_bad) {
 		if (happens(&s->prng_arriving, s->ge_r))
@@ -68,22 +73,22 @@ static __always_inline int is_lost_by_state(struct mr_drop_state *s)
 	return happens(&s->prng_arriving, s->ge_good_loss);
 }
 
-static __always_inline void damage(struct __sk_buff *skb, struct mr_drop_state *s)
+INLINE void damage(struct __sk_buff *skb, struct mr_drop_state *s)
 {
 	__u8 byte;
 
-	if (bpf_skb_load_bytes(skb, ETH_HLEN, &byte, 1) < 0)
+	if (load_bytes(skb, ETH_HLEN, &byte, 1) < 0)
 		return;
 	byte ^= 0x80;
-	if (bpf_skb_store_bytes(skb, ETH_HLEN, &byte, 1, 0) == 0)
+	if (store_bytes(skb, ETH_HLEN, &byte, 1, 0) == 0)
 		__sync_fetch_and_add(&s->corrupted, 1);
 }
 
-SEC("leaving")
+SECTION("leaving")
 int when_leaving(struct __sk_buff *skb)
 {
 	const __u32 key = 0;
-	struct mr_drop_state *s = bpf_map_lookup_elem(&state, &key);
+	struct mr_drop_state *s = lookup(&state, &key);
 
 	if (!s)
 		return TC_ACT_SHOT;
@@ -93,18 +98,18 @@ int when_leaving(struct __sk_buff *skb)
 	}
 	if (happens(&s->prng_leaving, s->duplicate)) {
 		skb->mark = MR_DROP_MARK;
-		if (bpf_clone_redirect(skb, skb->ifindex, 0) == 0)
+		if (clone_redirect(skb, skb->ifindex, 0) == 0)
 			__sync_fetch_and_add(&s->duplicated, 1);
 		skb->mark = 0;
 	}
 	return TC_ACT_OK;
 }
 
-SEC("arriving")
+SECTION("arriving")
 int when_arriving(struct __sk_buff *skb)
 {
 	const __u32 key = 0;
-	struct mr_drop_state *s = bpf_map_lookup_elem(&state, &key);
+	struct mr_drop_state *s = lookup(&state, &key);
 
 	if (!s)
 		return TC_ACT_SHOT;
@@ -117,5 +122,3 @@ int when_arriving(struct __sk_buff *skb)
 		damage(skb, s);
 	return TC_ACT_OK;
 }
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";

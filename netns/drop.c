@@ -19,7 +19,6 @@
 #include <netlink/msg.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -90,7 +89,6 @@ static uint64_t scatter(uint64_t x)
 
 int mr_drop_restart(int map, const struct mr_conditions *c, struct mr_error *err)
 {
-	const uint64_t unset = mr_condition_rows()[MR_CONDITION_seed].nothing;
 	struct mr_drop_state state = {
 		.seed = c->seed,
 		.loss = mr_conditions_chance(c->loss),
@@ -102,12 +100,6 @@ int mr_drop_restart(int map, const struct mr_conditions *c, struct mr_error *err
 		.ge_good_loss = mr_conditions_chance(c->ge_good_loss),
 	};
 
-	if (c->seed == unset &&
-	    getrandom(&state.seed, sizeof(state.seed), 0) != (ssize_t)sizeof(state.seed))
-		return mr_err(err, MR_E_SYS, errno, "a seed: getrandom: %m");
-	/* Where it was drawn it is still a number that can be asked for. */
-	if (c->seed == unset)
-		state.seed &= INT64_MAX;
 	state.prng_arriving = scatter(state.seed);
 	state.prng_leaving = scatter(~state.seed);
 	if (use_map(BPF_MAP_UPDATE_ELEM, map, &state) < 0)

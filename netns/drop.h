@@ -24,7 +24,7 @@ struct mr_drop_counts {
 uint32_t mr_drop_can(void);
 
 /* Load the programs and put them on the link, alone there.  *ret_map is where they keep their state,
- * which the caller closes.  A seed is made where none is asked for.  Needs CAP_BPF and CAP_NET_ADMIN over
+ * which the caller closes.  The conditions must have a seed.  Needs CAP_BPF and CAP_NET_ADMIN over
  * the first user namespace. */
 int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions *conditions,
 		   int *ret_map, struct mr_error *err);

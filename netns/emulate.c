@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "netns/link.h"
 #include "netns/netem.h"
@@ -26,10 +27,11 @@
 #define PROBE_SLACK_US 50000
 #define PROBE_TIME_MAX_US 2500000
 #define PROBE_BITS (2 * 8 * 64ULL) /* a datagram and its answer on the wire */
-#define ALL UINT32_MAX
 
 struct emulator {
 	struct mr_rtnl *rtnl;
+	struct mr_conditions asked;
+	bool drawn; /* its seed is ours: nice to have */
 	uint32_t by_netem, by_tbf, by_drop; /* the plan: which condition is whose */
 	int drop_map;
 	struct mr_emulated result;
@@ -78,9 +80,9 @@ static int find(struct emulator *e, const char *kind, struct mr_qdisc *ret, stru
 }
 
 /* 0; 1: the seed is not kept; -ENOENT: there is no netem. */
-static int put_netem(struct emulator *e, const struct mr_conditions *asked, struct mr_error *err)
+static int put_netem(struct emulator *e, struct mr_error *err)
 {
-	const struct mr_conditions mine = only(asked, e->by_netem);
+	const struct mr_conditions mine = only(&e->asked, e->by_netem);
 	struct mr_attrs options = { .n = 0 };
 	struct mr_conditions shown;
 	struct mr_qdisc qdisc;
@@ -97,31 +99,31 @@ static int put_netem(struct emulator *e, const struct mr_conditions *asked, stru
 	take_over(&e->result.applied, &shown, ~e->by_drop);
 	e->result.engines |= MR_ENGINE_NETEM;
 	e->result.limit_packets = mr_netem_limit(&mine);
-	return r;
+	return e->drawn ? 0 : r;
 }
 
-static int put_tbf(struct emulator *e, const struct mr_conditions *asked, struct mr_error *err)
+static int put_tbf(struct emulator *e, struct mr_error *err)
 {
 	struct mr_attrs options = { .n = 0 };
 	struct mr_qdisc qdisc;
-	int r = mr_rate_check(asked->rate, err);
+	int r = mr_rate_check(e->asked.rate, err);
 
 	if (r < 0)
 		return r;
-	mr_rate_build(asked->rate, &options);
+	mr_rate_build(e->asked.rate, &options);
 	r = mr_qdisc_add(e->rtnl, MR_QDISC_LO, MR_QDISC_ROOT, "tbf", &options, err);
 	if (r == 0)
 		r = find(e, "tbf", &qdisc, err);
 	if (r == 0)
 		r = mr_rate_compare(&options, &qdisc.options, &e->result.applied.rate, err);
 	e->result.engines |= MR_ENGINE_TBF;
-	e->result.limit_bytes = mr_rate_limit(asked->rate);
+	e->result.limit_bytes = mr_rate_limit(e->asked.rate);
 	return r;
 }
 
-static int put_drop(struct emulator *e, const struct mr_conditions *asked, struct mr_error *err)
+static int put_drop(struct emulator *e, struct mr_error *err)
 {
-	const struct mr_conditions mine = only(asked, e->by_drop);
+	const struct mr_conditions mine = only(&e->asked, e->by_drop);
 	struct mr_drop_counts counts;
 	int r;
 
@@ -134,18 +136,18 @@ static int put_drop(struct emulator *e, const struct mr_conditions *asked, struc
 }
 
 /* Put the plan in place.  As put_netem(). */
-static int put_all(struct emulator *e, const struct mr_conditions *asked, struct mr_error *err)
+static int put_all(struct emulator *e, struct mr_error *err)
 {
 	int r = mr_qdisc_delete(e->rtnl, MR_QDISC_LO, MR_QDISC_ROOT, err);
 
 	e->result.engines = 0;
 	mr_conditions_init(&e->result.applied);
 	if (r == 0 && e->by_netem)
-		r = put_netem(e, asked, err);
+		r = put_netem(e, err);
 	if (r == 0 && e->by_tbf)
-		r = put_tbf(e, asked, err);
+		r = put_tbf(e, err);
 	if (r == 0 && e->by_drop)
-		r = put_drop(e, asked, err);
+		r = put_drop(e, err);
 	return r;
 }
 
@@ -154,6 +156,8 @@ static int leave_out(struct emulator *e, const struct mr_emulate_opts *opts, uin
 {
 	char names[MR_CONDITIONS_NAMES_SIZE];
 
+	if (e->drawn)
+		what &= ~MR_CONDITION_BIT(seed);
 	mr_conditions_names(what, names);
 	if (!opts->tolerant)
 		return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
@@ -208,28 +212,28 @@ static int plan_without_drop(struct emulator *e, const struct mr_emulate_opts *o
 /* Try plans until one holds. */
 static int settle(struct emulator *e, const struct mr_emulate_opts *opts, struct mr_error *err)
 {
-	const uint32_t asked = mr_conditions_asked(opts->asked);
+	const uint32_t asked = mr_conditions_asked(&e->asked);
 	struct mr_error cause = MR_ERROR_INIT;
 	bool has_netem = true;
 	int r;
 
 	e->by_netem = asked;
-	r = put_all(e, opts->asked, &cause);
+	r = put_all(e, &cause);
 	if (r == -ENOENT || r == -EOPNOTSUPP) {
 		has_netem = false;
 		r = plan_without_netem(e, opts, asked, err);
 		if (r < 0)
 			return r;
-		r = put_all(e, opts->asked, &cause);
+		r = put_all(e, &cause);
 	} else if (r == 1) {
 		plan_seed(e, asked);
-		r = put_all(e, opts->asked, &cause);
+		r = put_all(e, &cause);
 	}
 	if (r < 0 && e->by_drop && cause.code == MR_E_SYS) {
 		r = plan_without_drop(e, opts, has_netem, asked, &cause, err);
 		if (r < 0)
 			return r;
-		r = put_all(e, opts->asked, &cause);
+		r = put_all(e, &cause);
 	}
 	if (r < 0)
 		*err = cause;
@@ -267,10 +271,29 @@ static int set_sizes(struct emulator *e, struct mr_error *err)
 	return r;
 }
 
+/* Where none was asked for, so that what happened can be asked for again: a number that every reader
+ * of JSON keeps. */
+static int draw_seed(struct emulator *e, struct mr_error *err)
+{
+	const struct mr_condition_row *row = &mr_condition_rows()[MR_CONDITION_seed];
+	uint64_t seed;
+
+	if (e->asked.seed != row->nothing)
+		return 0;
+	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+		return mr_err(err, MR_E_SYS, errno, "draw a seed: %m");
+	e->asked.seed = seed >> 11;
+	e->drawn = true;
+	return 0;
+}
+
 static int emulate(struct emulator *e, const struct mr_emulate_opts *opts, struct mr_error *err)
 {
 	int r = mr_netem_check(opts->asked, err);
 
+	e->asked = *opts->asked;
+	if (r == 0)
+		r = draw_seed(e, err);
 	if (r == 0)
 		r = mr_rtnl_open(&e->rtnl, err);
 	if (r == 0)
@@ -280,7 +303,7 @@ static int emulate(struct emulator *e, const struct mr_emulate_opts *opts, struc
 	if (r < 0 || !opts->probe || !e->result.engines)
 		return r;
 	r = probe(e, err);
-	return r < 0 ? r : put_all(e, opts->asked, err);
+	return r < 0 ? r : put_all(e, err);
 }
 
 int mr_emulate_apply(const struct mr_emulate_opts *opts, struct mr_emulated *ret,
