@@ -105,6 +105,8 @@ static void put_accepted(const struct mr_field *field)
 	case MR_FIELD_COUNT:
 	case MR_FIELD_MS:
 	case MR_FIELD_MILLI:
+	case MR_FIELD_PERCENT:
+	case MR_FIELD_BANDWIDTH:
 		break;
 	}
 	printf(" Accepted: %s to %s%s.", mr_spec_value_text(field, field->min, low),
@@ -251,6 +253,10 @@ static const char *type_word(const struct mr_field *field)
 		return "time";
 	case MR_FIELD_MILLI:
 		return "number";
+	case MR_FIELD_PERCENT:
+		return "percentage";
+	case MR_FIELD_BANDWIDTH:
+		return "bandwidth";
 	case MR_FIELD_BOOL:
 		return "flag";
 	case MR_FIELD_ENUM:
@@ -559,14 +565,20 @@ static void set(json_t *object, const char *key, json_t *value)
 	mr_assert(json_object_set_new(object, key, value) == 0);
 }
 
+/* How many of what is kept are one of what is written. */
+static double scale_of(const struct mr_field *field)
+{
+	return field->type == MR_FIELD_MILLI ? 1000 : field->type == MR_FIELD_PERCENT ? 10000 : 1;
+}
+
 static json_t *bounded_number(const struct mr_field *field)
 {
 	json_t *number = json_object();
 
-	if (field->type == MR_FIELD_MILLI) {
+	if (scale_of(field) > 1) {
 		set(number, "type", json_string("number"));
-		set(number, "minimum", json_real((double)field->min / 1000));
-		set(number, "maximum", json_real((double)field->max / 1000));
+		set(number, "minimum", json_real((double)field->min / scale_of(field)));
+		set(number, "maximum", json_real((double)field->max / scale_of(field)));
 		return number;
 	}
 	set(number, "type", json_string("integer"));
@@ -601,6 +613,8 @@ static json_t *default_value(const struct mr_field *field)
 		return json_boolean(field->default_value);
 	if (field->default_value == MR_UNLIMITED || field->type == MR_FIELD_ENUM)
 		return json_string(mr_spec_value_text(field, field->default_value, buf));
+	if (scale_of(field) > 1)
+		return json_real((double)field->default_value / scale_of(field));
 	return json_integer((json_int_t)field->default_value);
 }
 

@@ -361,12 +361,28 @@ const char *mr_units_print_timespan(char *buf, uint64_t ms)
 	return print_exact(buf, ms, units);
 }
 
-const char *mr_units_print_milli(char *buf, uint64_t thousandths)
+const char *mr_units_print_bandwidth(char *buf, uint64_t bits)
 {
+	static const struct unit units[] = {
+		{ "gbit", 1000000000 },
+		{ "mbit", 1000000 },
+		{ "kbit", 1000 },
+		{ "", 1 },
+	};
+
+	return print_exact(buf, bits, units);
+}
+
+/* value / 10^digits, without zeros at the end. */
+static const char *print_decimal(char *buf, uint64_t value, int digits)
+{
+	uint64_t scale = 1;
 	size_t n;
 
-	snprintf(buf, MR_UNITS_SIZE, "%" PRIu64 ".%03u", thousandths / 1000,
-		 (unsigned int)(thousandths % 1000));
+	for (int i = 0; i < digits; i++)
+		scale *= 10;
+	snprintf(buf, MR_UNITS_SIZE, "%" PRIu64 ".%0*" PRIu64, value / scale, digits,
+		 value % scale);
 	n = strlen(buf);
 	while (buf[n - 1] == '0')
 		n--;
@@ -374,6 +390,16 @@ const char *mr_units_print_milli(char *buf, uint64_t thousandths)
 		n--;
 	buf[n] = '\0';
 	return buf;
+}
+
+const char *mr_units_print_milli(char *buf, uint64_t thousandths)
+{
+	return print_decimal(buf, thousandths, 3);
+}
+
+const char *mr_units_print_percent(char *buf, uint64_t ppm)
+{
+	return print_decimal(buf, ppm, 4);
 }
 
 /* value / scale with three significant digits, rounded down. */

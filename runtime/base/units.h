@@ -43,5 +43,7 @@ int mr_units_parse_id(const char *text, uint64_t *ret, struct mr_error *err);
 const char *mr_units_print_size(char *buf, uint64_t bytes); /* "512Mi", "1000" */
 const char *mr_units_print_timespan(char *buf, uint64_t ms); /* "30s", "1500ms" */
 const char *mr_units_print_milli(char *buf, uint64_t thousandths); /* "0.5", "2" */
+const char *mr_units_print_percent(char *buf, uint64_t ppm); /* "5", "0.05", without the sign */
+const char *mr_units_print_bandwidth(char *buf, uint64_t bits); /* "1mbit", "1500" */
 const char *mr_units_human_size(char *buf, uint64_t bytes); /* "1.46 GiB" */
 const char *mr_units_human_time(char *buf, uint64_t ns); /* "850 us", "1.25 s", "2 min 5 s" */

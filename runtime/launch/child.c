@@ -21,6 +21,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
+#include "runtime/base/io.h"
 #include "runtime/base/loop.h"
 #include "runtime/launch/caps.h"
 #include "runtime/launch/landlock.h"
@@ -215,6 +216,7 @@ static const struct step {
 	{ "namespaces", more_namespaces }, /* after join_cgroups: the cgroup seen as "/" is ours */
 	{ "hostname", set_hostname },
 	{ "links", set_links },
+	{ "shape", mr_shape_link }, /* while we may: the payload has no capability to change it */
 	{ "root", mr_rootfs_begin }, /* private propagation before the first mount */
 	{ "trees", clone_trees }, /* while host paths still mean what the caller meant */
 	{ "system", mr_rootfs_system },
@@ -241,7 +243,8 @@ const char *mr_launch_step_name(size_t i)
 
 static int report_built(struct mr_child *c, struct mr_error *err)
 {
-	int fds[4] = { c->root_fd, c->pool_fd };
+	const int shape[] = { c->shape_fds.rtnl, c->shape_fds.drop_map };
+	int fds[MR_MSG_MAX_FDS] = { c->root_fd, c->pool_fd };
 	unsigned int n = 2;
 	int r;
 
@@ -251,6 +254,12 @@ static int report_built(struct mr_child *c, struct mr_error *err)
 		c->built.fds |= MR_SYNC_FD_UPPER | MR_SYNC_FD_LOWER;
 		fds[n++] = c->upper_fd;
 		fds[n++] = c->lower_fd;
+	}
+	for (size_t i = 0; i < N_ELEMENTS(shape); i++) {
+		if (shape[i] < 0)
+			continue;
+		c->built.fds |= MR_SYNC_FD_RTNL << i;
+		fds[n++] = shape[i];
 	}
 	r = mr_sync_send(c->sync_fd, &c->built, fds, n);
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "report to the supervisor: %m") : 0;

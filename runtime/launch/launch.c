@@ -432,6 +432,7 @@ int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
 			      .pool_fd = -1,
 			      .upper_fd = -1,
 			      .lower_fd = -1,
+			      .shape_fds = { .rtnl = -1, .drop_map = -1 },
 			      .pty_fd = -1 };
 	struct mr_launched l = { .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
 	int r = start(&c, &l, err);

@@ -34,6 +34,7 @@ struct mr_child {
 	int root_fd; /* our root's mount */
 	int pool_fd; /* file system of the writable places */
 	int upper_fd, lower_fd; /* workspace; -1 without */
+	struct mr_emulate_fds shape_fds; /* -1 without conditions of the link */
 	int pty_fd; /* master, -1 without a tty */
 	dev_t own_devs[4]; /* file systems in which mount points may be made */
 	unsigned int n_own_devs;
@@ -83,6 +84,9 @@ int mr_hostview_new(struct mr_child *c, const char *path, bool *ret_copied, stru
 /* Views of what the host has mounted at and below `top`, attached at the same paths inside,
  * where a view of top is attached already.  Not for a copy. */
 int mr_hostview_show_mounts(struct mr_child *c, const char *top, struct mr_error *err);
+
+/* shape.c: the conditions of the network link; nothing without any */
+mr_step_fn mr_shape_link;
 
 /* rlimits.c */
 int mr_rlimits_apply(const struct mr_spec *spec, bool limits_by_rlimit, struct mr_error *err);

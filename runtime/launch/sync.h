@@ -7,7 +7,7 @@
  *
  *   supervisor                      init                       payload
  *      |--- MAPPED (user ns only) --->|
- *      |<-- BUILT root, pool, upper --|  root file system is up
+ *      |<-- BUILT root, pool, upper --|  root file system is up, the link shaped
  *      |                              |---- fork ----------------->|
  *      |<------------------------- READY listener, pty ------------|  confined
  *      |   verify, then 1 byte on the go pipe ------------------->|  exec
@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
+#include "netns/emulate.h"
 #include "runtime/base/error.h"
 
 enum mr_sync_type {
@@ -56,6 +57,7 @@ struct mr_sync_msg {
 			uint32_t policy_rules; /* paths of the policy that are in force ... */
 			uint32_t policy_missing; /* ... and those that are not there */
 			uint32_t policy_floor; /* files of the program itself */
+			struct mr_emulated shape; /* of the network link */
 		} built;
 	};
 };
@@ -67,6 +69,8 @@ enum mr_sync_fd {
 	MR_SYNC_FD_LOWER = 1 << 3, /* the workspace as it was */
 	MR_SYNC_FD_LISTENER = 1 << 4, /* seccomp notifications */
 	MR_SYNC_FD_PTY = 1 << 5, /* master of the payload's terminal */
+	MR_SYNC_FD_RTNL = 1 << 6, /* netlink socket of the sandbox's network namespace */
+	MR_SYNC_FD_DROP_MAP = 1 << 7, /* memory of the programs that lose packets */
 };
 
 /* Send; fds in the order of the mask's bits. */

@@ -18,6 +18,11 @@ int mr_spec_get_text(const struct mr_json *json, char **ret, struct mr_error *er
 int mr_spec_decode_base64(const struct mr_json *json, const char *text, size_t size, char **ret,
 			  size_t *ret_size, struct mr_error *err);
 
+/* net.c.  Whether the conditions of the link go together, and with the rest. */
+int mr_spec_check_net(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+		      struct mr_error *err);
+/* validate.c.  The knob's key, or what the caller of ours calls it. */
+const char *mr_spec_label(const struct mr_spec_labels *labels, enum mr_field_id id);
 /* validate.c.  What a text knob may be beside its length; the message has no noun in front. */
 int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *err);
 

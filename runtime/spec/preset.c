@@ -29,8 +29,6 @@
 enum kind {
 	KIND_NUMBER,
 	KIND_INT,
-	KIND_PERCENT,
-	KIND_BANDWIDTH,
 	KIND_FLAG,
 	KIND_TEXT,
 	KIND_NAME,
@@ -53,8 +51,6 @@ static const struct rule {
 
 #define ACCEPTED_NUMBER "a number"
 #define ACCEPTED_INT "a whole number"
-#define ACCEPTED_PERCENT "0 to 100, % optional"
-#define ACCEPTED_BANDWIDTH "1 bit/s to 10 Gbit/s (100kbps, 2mbps, 1gbit)"
 #define ACCEPTED_FLAG "true or false"
 #define ACCEPTED_TEXT "a text"
 #define ACCEPTED_NAME "a text"
@@ -109,10 +105,6 @@ static int parse_value(const struct rule *rule, const char *text, uint64_t *ret,
 	case KIND_INT:
 	case KIND_RECORD:
 		return mr_units_parse_count(text, ret, err);
-	case KIND_PERCENT:
-		return mr_units_parse_percent(text, ret, err);
-	case KIND_BANDWIDTH:
-		return mr_units_parse_bandwidth(text, ret, err);
 	case KIND_FLAG:
 		r = mr_units_parse_flag(text, &flag, err);
 		*ret = flag ? 1 : 0;
@@ -288,8 +280,6 @@ static int check_value(struct mr_spec *spec, const struct rule *rule, const stru
 	switch (rule->kind) {
 	case KIND_NUMBER:
 	case KIND_INT:
-	case KIND_PERCENT:
-	case KIND_BANDWIDTH:
 	case KIND_FLAG:
 	case KIND_TEXT:
 		return check_scalar(rule, json, err);

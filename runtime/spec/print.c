@@ -152,7 +152,8 @@ static json_t *knob_json(const struct mr_spec *spec, size_t id)
 		return json_null();
 	if (field->type == MR_FIELD_BOOL)
 		return json_boolean(value);
-	if (value == MR_UNLIMITED || field->type == MR_FIELD_ENUM || field->type == MR_FIELD_MILLI)
+	if (value == MR_UNLIMITED || field->type == MR_FIELD_ENUM ||
+	    field->type == MR_FIELD_MILLI || field->type == MR_FIELD_PERCENT)
 		return json_string(mr_spec_value_text(field, value, buf));
 	return json_integer((json_int_t)value);
 }

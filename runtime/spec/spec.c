@@ -31,6 +31,8 @@ static const char *const words_telemetry[] = { MR_WORDS_telemetry, NULL };
 #define ROW_COUNT(d) .type = MR_FIELD_COUNT, .default_value = (d)
 #define ROW_MS(d) .type = MR_FIELD_MS, .default_value = (d)
 #define ROW_MILLI(d) .type = MR_FIELD_MILLI, .default_value = (d)
+#define ROW_PERCENT(d) .type = MR_FIELD_PERCENT, .default_value = (d)
+#define ROW_BANDWIDTH(d) .type = MR_FIELD_BANDWIDTH, .default_value = (d)
 #define ROW_BOOL(d) .type = MR_FIELD_BOOL, .default_value = (d)
 #define ROW_ENUM_userns(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_userns
 #define ROW_ENUM_net(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_net
@@ -232,6 +234,10 @@ const char *mr_spec_value_text(const struct mr_field *field, uint64_t value, cha
 		return mr_units_print_timespan(buf, value);
 	case MR_FIELD_MILLI:
 		return mr_units_print_milli(buf, value);
+	case MR_FIELD_PERCENT:
+		return mr_units_print_percent(buf, value);
+	case MR_FIELD_BANDWIDTH:
+		return mr_units_print_bandwidth(buf, value);
 	case MR_FIELD_BOOL:
 		return value ? "true" : "false";
 	case MR_FIELD_ENUM:
@@ -284,12 +290,17 @@ static int parse_by_type(const struct mr_field *field, const char *text, bool ba
 		return mr_units_parse_timespan(text, bare_seconds, ret, err);
 	case MR_FIELD_MILLI:
 		return mr_units_parse_milli(text, ret, err);
+	case MR_FIELD_PERCENT:
+		return mr_units_parse_percent(text, ret, err);
+	case MR_FIELD_BANDWIDTH:
+		return mr_units_parse_bandwidth(text, ret, err);
 	case MR_FIELD_BOOL:
 		return parse_bool(text, ret, err);
 	case MR_FIELD_ENUM:
 		return parse_word(field, text, ret, err);
 	case MR_FIELD_COUNT:
-		if (field->default_value == MR_UNSET) /* user and group ids */
+		/* User and group ids, which end below the one that means none. */
+		if (field->default_value == MR_UNSET && field->max < UINT32_MAX)
 			return mr_units_parse_id(text, ret, err);
 		return mr_units_parse_count(text, ret, err);
 	case MR_FIELD_STR:

@@ -54,6 +54,8 @@ enum mr_field_type {
 	MR_FIELD_COUNT,
 	MR_FIELD_MS,
 	MR_FIELD_MILLI,
+	MR_FIELD_PERCENT,
+	MR_FIELD_BANDWIDTH,
 	MR_FIELD_BOOL,
 	MR_FIELD_ENUM,
 	MR_FIELD_STR,
@@ -103,6 +105,8 @@ struct mr_spec {
 #define MR_MEMBER_COUNT uint64_t
 #define MR_MEMBER_MS uint64_t
 #define MR_MEMBER_MILLI uint64_t
+#define MR_MEMBER_PERCENT uint64_t
+#define MR_MEMBER_BANDWIDTH uint64_t
 #define MR_MEMBER_BOOL uint64_t
 #define MR_MEMBER_ENUM_userns uint64_t
 #define MR_MEMBER_ENUM_net uint64_t

@@ -23,8 +23,7 @@ static int refuse(struct mr_error *err, const char *message)
 	return mr_err(err, MR_E_USAGE, EINVAL, "%s", message);
 }
 
-/* The knob's key, or what the caller of ours calls it. */
-static const char *name_of(const struct mr_spec_labels *labels, enum mr_field_id id)
+const char *mr_spec_label(const struct mr_spec_labels *labels, enum mr_field_id id)
 {
 	const char *name = labels ? labels->name(labels->owner, id) : NULL;
 
@@ -67,7 +66,7 @@ static int check_level(const struct mr_spec *spec, const struct mr_spec_labels *
 	return mr_err(err, MR_E_USAGE, EINVAL,
 		      "%s: level 1 keeps capabilities; accepted: 2 to 5, or 1 with sandbox.unsafe "
 		      "(--unsafe)",
-		      name_of(labels, MR_FIELD_sandbox_level));
+		      mr_spec_label(labels, MR_FIELD_sandbox_level));
 }
 
 /* Is some component of the path "." or ".."? */
@@ -154,13 +153,13 @@ static int check_workspace(const struct mr_spec *spec, const struct mr_spec_labe
 			       : mr_err(err, MR_E_USAGE, EINVAL,
 					"%s: there is no workspace whose changes could be kept "
 					"(--workspace DIR)",
-					name_of(labels, MR_FIELD_sandbox_keep_changes));
+					mr_spec_label(labels, MR_FIELD_sandbox_keep_changes));
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		if (strcmp(spec->mounts[i].dest, "/work") == 0)
 			return mr_err(err, MR_E_USAGE, EINVAL,
 				      "%s: its place /work is taken by a mount of type %s (--%s); "
 				      "give that another place",
-				      name_of(labels, MR_FIELD_sandbox_workspace),
+				      mr_spec_label(labels, MR_FIELD_sandbox_workspace),
 				      mr_spec_mount_kind_name(spec->mounts[i].kind),
 				      mr_spec_mount_kind_name(spec->mounts[i].kind));
 	return 0;
@@ -172,7 +171,7 @@ static int check_stdin(const struct mr_spec *spec, const struct mr_spec_labels *
 	if (spec->sandbox_tty && spec->sandbox_stdin_path[0] != '\0')
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "%s: with a terminal (--tty) the input comes from it",
-			      name_of(labels, MR_FIELD_sandbox_stdin_path));
+			      mr_spec_label(labels, MR_FIELD_sandbox_stdin_path));
 	return 0;
 }
 
@@ -211,6 +210,7 @@ int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_l
 				     struct mr_error *) = {
 		check_program, check_lang,  check_level,	 check_workspace,
 		check_stdin,   check_allow, mr_spec_check_mocks, check_name,
+		mr_spec_check_net,
 	};
 
 	for (size_t i = 0; i < N_ELEMENTS(checks); i++) {

@@ -151,6 +151,7 @@ void mr_result_collect(struct mr_run *run)
 	if (run->has_stats && run->stats.pids_max_events != MR_STAT_UNKNOWN)
 		run->facts.pids_max_events = run->stats.pids_max_events;
 	look_for_full_disk(run);
+	mr_shaping_collect(run);
 	if (run->spec->sandbox_record_access)
 		mr_recorder_finish(&run->recorder);
 }
@@ -456,6 +457,8 @@ json_t *mr_run_result(struct mr_run *run)
 	if (run->opts.spec->policy)
 		json_object_set_new(receipt, "policy", mr_narrowing_to_json(run));
 	mr_network_receipt(run, json_object_get(receipt, "network"));
+	json_object_set_new(json_object_get(receipt, "network"), "shaping",
+			    mr_shaping_to_json(run));
 	json_object_set_new(result, "receipt", receipt);
 	json_object_set_new(result, "not_enforced", list);
 	json_object_set_new(result, "timings", timings_json(run));

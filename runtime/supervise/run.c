@@ -240,9 +240,8 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 	run->lease_fd = run->root_fd = run->pool_fd = run->upper_fd = run->lower_fd = -1;
 	run->netns_fd = run->pty_fd = run->sync.fd = run->init.fd = run->empty.fd = run->oom.fd =
 		-1;
-	run->drain.fd = run->deadlines.source.fd = -1;
+	run->drain.fd = run->deadlines.source.fd = run->in.in_fd = -1;
 	run->launched = (struct mr_launched){ .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
-	run->in.in_fd = -1;
 	run->telemetry.requested = (enum mr_telemetry_level)run->spec->telemetry_level;
 	mr_lease_new_id(run->id);
 	if (start(run, &err) < 0) {
@@ -487,10 +486,10 @@ static void take(int *to, int *from)
 static enum mr_run_state when_built(struct mr_run *run, struct message *m)
 {
 	run->built = *m->msg;
-	take(&run->root_fd, &m->fds[0]);
-	take(&run->pool_fd, &m->fds[1]);
-	take(&run->upper_fd, &m->fds[2]);
-	take(&run->lower_fd, &m->fds[3]);
+	for (size_t i = 0; i < 4; i++)
+		take((int *[]){ &run->root_fd, &run->pool_fd, &run->upper_fd, &run->lower_fd }[i],
+		     &m->fds[i]);
+	mr_shaping_begin(run, m->fds);
 	if (mr_narrowing_needs_landlock(run->spec) && !run->built.built.landlock_abi)
 		mr_receipt_degrade(&run->receipt, "landlock", "this kernel has no Landlock");
 	if (mr_result_workspace_note(run))
@@ -777,6 +776,7 @@ struct mr_run *mr_run_free(struct mr_run *run)
 		mr_close((int[]){ run->root_fd, run->pool_fd, run->upper_fd, run->lower_fd,
 				  run->pty_fd }[i]);
 	mr_result_drop_tmpfs(run);
+	mr_shaping_end(run);
 	mr_launched_deinit(&run->launched);
 	if (run->netns_fd >= 0)
 		mr_netns_pool_give(run->host->netns, run->netns_fd);

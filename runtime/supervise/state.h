@@ -25,6 +25,7 @@
 #include "runtime/supervise/receipt.h"
 #include "runtime/supervise/recorder.h"
 #include "runtime/supervise/run.h"
+#include "runtime/supervise/shaping.h"
 #include "runtime/supervise/telemetry.h"
 #include "runtime/supervise/verdict.h"
 
@@ -75,6 +76,7 @@ struct mr_run {
 	struct mr_error error;
 	struct mr_receipt receipt;
 	struct mr_sync_msg built;
+	struct mr_shaping shaping;
 	struct rusage rusage; /* all processes waited for */
 	bool has_rusage;
 	struct mr_cgroup_stats stats;

@@ -217,13 +217,13 @@ static void best_effort_counts_before_presets(void **state)
 	struct mr_cli cli;
 
 	(void)state;
-	parse_ok("-p {\"PACKET_LOSS\":5} --best-effort PACKET_LOSS true", &cli);
+	parse_ok("-p {\"GPU_LIMIT\":5} --best-effort GPU_LIMIT true", &cli);
 	assert_int_equal(cli.spec.unenforced.n, 1);
 	mr_cli_deinit(&cli);
-	assert_refused("-p {\"PACKET_LOSS\":5} true",
-		       "-p (--preset): PACKET_LOSS: not enforced by this version (lost packets in "
-		       "percent); leave it out, or accept that with best_effort (--best-effort "
-		       "PACKET_LOSS)");
+	assert_refused("-p {\"GPU_LIMIT\":5} true",
+		       "-p (--preset): GPU_LIMIT: not enforced by this version (number of "
+		       "accelerators); leave it out, or accept that with best_effort "
+		       "(--best-effort GPU_LIMIT)");
 }
 
 static void the_words_beat_the_document(void **state)

@@ -154,15 +154,8 @@ static const struct {
 	const char *name;
 	const char *text;
 } asking[] = {
-	{ "NETWORK_LATENCY_MS", "{\"NETWORK_LATENCY_MS\": 0.5}" },
-	{ "NETWORK_JITTER_MS", "{\"NETWORK_JITTER_MS\": 5}" },
-	{ "PACKET_LOSS", "{\"PACKET_LOSS\": 0.01}" },
-	{ "PACKET_DUPLICATION", "{\"PACKET_DUPLICATION\": \"5%\"}" },
 	{ "GPU_LIMIT", "{\"GPU_LIMIT\": 1}" },
 	{ "DISK_IO_THROTTLE", "{\"DISK_IO_THROTTLE\": 100}" },
-	{ "MIN_BANDWIDTH", "{\"MIN_BANDWIDTH\": \"100kbps\"}" },
-	{ "MAX_BANDWIDTH", "{\"MAX_BANDWIDTH\": \"10gbit\"}" },
-	{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": 1}" },
 	{ "THREAT_INTENSITY", "{\"THREAT_INTENSITY\": 100}" },
 	{ "THREAD_BURST", "{\"THREAD_BURST\": 10}" },
 	{ "ASYNC_TASK_BURST", "{\"ASYNC_TASK_BURST\": 20}" },
@@ -178,6 +171,55 @@ static const struct {
 	{ "SCHEMA_MISMATCHES", "{\"SCHEMA_MISMATCHES\": 5}" },
 };
 
+static void conditions_of_the_network_are_knobs(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *message;
+	} bad[] = {
+		{ "{\"PACKET_LOSS\": 101}",
+		  "p: PACKET_LOSS: \"101\" is not a percentage: it is out of range; accepted: 0 to "
+		  "100, with an optional %, as in 5% or 0.1" },
+		{ "{\"PACKET_DUPLICATION\": \"-1%\"}", NULL },
+		{ "{\"NETWORK_LATENCY_MS\": -1}",
+		  "p: NETWORK_LATENCY_MS: \"-1\" is not a decimal number: it is negative; "
+		  "accepted: digits with an optional fraction, as in 2 or 0.5" },
+		{ "{\"NETWORK_LATENCY_MS\": 3600001}",
+		  "p: NETWORK_LATENCY_MS: \"3600001\" is out of range; accepted: 0 to 3600000" },
+		{ "{\"NETWORK_JITTER_MS\": 2147.001}",
+		  "p: NETWORK_JITTER_MS: \"2147.001\" is out of range; accepted: 0 to 2147" },
+		{ "{\"BANDWIDTH_LIMIT\": \"0kbps\"}", NULL },
+		{ "{\"BANDWIDTH_LIMIT\": 7}",
+		  "p: BANDWIDTH_LIMIT: \"7\" is out of range; accepted: 8 to 10gbit, or "
+		  "unlimited" },
+		{ "{\"BANDWIDTH_LIMIT\": \"20gbps\"}", NULL },
+		{ "{\"BANDWIDTH_LIMIT\": \"foo\"}", NULL },
+		{ "{\"BANDWIDTH_LIMIT\": true}",
+		  "p: BANDWIDTH_LIMIT: a boolean where a string or a number is expected" },
+	};
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+
+	apply_ok(spec, "{\"NETWORK_LATENCY_MS\": 0.5, \"NETWORK_JITTER_MS\": \"2147\","
+		       " \"PACKET_LOSS\": 0.05, \"PACKET_DUPLICATION\": \"5%\","
+		       " \"MIN_BANDWIDTH\": \"100kbps\", \"MAX_BANDWIDTH\": \"10gbit\","
+		       " \"BANDWIDTH_LIMIT\": 8}");
+	assert_int_equal(spec->unenforced.n, 0);
+	assert_int_equal(spec->net_latency_ms, 500);
+	assert_int_equal(spec->net_jitter_ms, 2147000);
+	assert_int_equal(spec->net_loss_percent, 500); /* a bare number is percent */
+	assert_int_equal(spec->net_duplicate_percent, 50000);
+	assert_int_equal(spec->net_rate_min, 100000);
+	assert_int_equal(spec->net_rate_max, 10000000000);
+	assert_int_equal(spec->net_rate, 8);
+	for (size_t i = 0; i < N_ELEMENTS(bad); i++) {
+		fresh(spec);
+		assert_int_equal(apply(spec, bad[i].text, &err), -22);
+		if (bad[i].message)
+			assert_string_equal(err.msg, bad[i].message);
+	}
+}
+
 static void what_is_not_enforced_is_refused(void **state)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -190,9 +232,9 @@ static void what_is_not_enforced_is_refused(void **state)
 		assert_non_null(strstr(err.msg, asking[i].name));
 	}
 	assert_int_equal(spec->unenforced.n, 0);
-	assert_refused(spec, "{\"PACKET_LOSS\": 5}",
-		       "p: PACKET_LOSS: not enforced by this version (lost packets in percent); "
-		       "leave it out, or accept that with best_effort (--best-effort PACKET_LOSS)");
+	assert_refused(spec, "{\"GPU_LIMIT\": 5}",
+		       "p: GPU_LIMIT: not enforced by this version (number of accelerators); "
+		       "leave it out, or accept that with best_effort (--best-effort GPU_LIMIT)");
 }
 
 static void best_effort_records_what_is_not_enforced(void **state)
@@ -217,20 +259,6 @@ static void the_grammar_is_checked_even_with_best_effort(void **state)
 		const char *text;
 		const char *message;
 	} rows[] = {
-		{ "PACKET_LOSS", "{\"PACKET_LOSS\": 101}",
-		  "p: PACKET_LOSS: \"101\" is not a percentage: it is out of range; accepted: 0 to "
-		  "100, with an optional %, as in 5% or 0.1" },
-		{ "NETWORK_LATENCY_MS", "{\"NETWORK_LATENCY_MS\": -1}",
-		  "p: NETWORK_LATENCY_MS: \"-1\" is not a decimal number: it is negative; "
-		  "accepted: "
-		  "digits with an optional fraction, as in 2 or 0.5" },
-		{ "NETWORK_LATENCY_MS", "{\"NETWORK_LATENCY_MS\": 3600001}",
-		  "p: NETWORK_LATENCY_MS: \"3600001\" is out of range; accepted: 0 to 3600000" },
-		{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": \"0kbps\"}", NULL },
-		{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": \"20gbps\"}", NULL },
-		{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": \"foo\"}", NULL },
-		{ "BANDWIDTH_LIMIT", "{\"BANDWIDTH_LIMIT\": true}",
-		  "p: BANDWIDTH_LIMIT: a boolean where a string or a number is expected" },
 		{ "THREAT_INTENSITY", "{\"THREAT_INTENSITY\": 101}",
 		  "p: THREAT_INTENSITY: \"101\" is out of range; accepted: 0 to 100" },
 		{ "GPU_LIMIT", "{\"GPU_LIMIT\": 0.5}", NULL },
@@ -437,6 +465,7 @@ int main(void)
 		SPEC_TEST(limits_that_are_refused),
 		SPEC_TEST(unknown_variables),
 		SPEC_TEST(what_asks_for_nothing_passes),
+		SPEC_TEST(conditions_of_the_network_are_knobs),
 		SPEC_TEST(what_is_not_enforced_is_refused),
 		SPEC_TEST(best_effort_records_what_is_not_enforced),
 		SPEC_TEST(the_grammar_is_checked_even_with_best_effort),

@@ -334,18 +334,18 @@ static void what_is_not_enforced_is_read_back(void **state)
 	struct mr_spec *spec = *state;
 	struct mr_spec again;
 
-	parse_ok(spec, DOC(", \"program\": [\"a\"], \"preset\": {\"PACKET_LOSS\": 5},"
-			   " \"best_effort\": [\"PACKET_LOSS\"]"));
+	parse_ok(spec, DOC(", \"program\": [\"a\"], \"preset\": {\"GPU_LIMIT\": 5},"
+			   " \"best_effort\": [\"GPU_LIMIT\"]"));
 	assert_true(is_read_back(spec, &again));
 	assert_int_equal(again.unenforced.n, 1);
-	assert_string_equal(again.unenforced.v[0], "PACKET_LOSS");
+	assert_string_equal(again.unenforced.v[0], "GPU_LIMIT");
 	mr_spec_deinit(&again);
-	assert_parse_refused(spec, DOC(", \"unenforced\": [\"PACKET_LOSS\"]"),
-			     "job: unenforced[0]: PACKET_LOSS is not among the items of "
+	assert_parse_refused(spec, DOC(", \"unenforced\": [\"GPU_LIMIT\"]"),
+			     "job: unenforced[0]: GPU_LIMIT is not among the items of "
 			     "best_effort");
-	assert_parse_refused(spec, DOC(", \"unenforced\": [\"PACKET_LOS\"]"),
-			     "job: unenforced[0]: unknown preset variable \"PACKET_LOS\"; did you "
-			     "mean \"PACKET_LOSS\"?");
+	assert_parse_refused(spec, DOC(", \"unenforced\": [\"GPU_LIMI\"]"),
+			     "job: unenforced[0]: unknown preset variable \"GPU_LIMI\"; did you "
+			     "mean \"GPU_LIMIT\"?");
 	assert_parse_refused(spec, DOC(", \"unenforced\": [1]"),
 			     "job: unenforced[0]: a number where a string is expected");
 	assert_parse_refused(spec, DOC(", \"unenforced\": {}"),

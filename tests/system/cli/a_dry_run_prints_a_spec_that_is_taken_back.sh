@@ -28,8 +28,8 @@ taken_back -- true
 taken_back -p strict -t unlimited --cpus 0.29 -m 64m --uid 7 --hostname h -e A=1 -e B= \
 	--env-pass HOME --ro /opt:/o --tmpfs /t:1m --hide /usr/src --net loopback -- sh -c 'echo "$A"'
 taken_back --lang python -c 'print("ä")' x ''
-taken_back --best-effort PACKET_LOSS,landlock -p '{"PACKET_LOSS": 5, "SCENARIO_NAME": "n"}' -- true
-assert_eq "$(jq -r '.spec.unenforced[0] + .spec.name' "$tmp/stdout")" PACKET_LOSSn
+taken_back --best-effort GPU_LIMIT,landlock -p '{"GPU_LIMIT": 5, "SCENARIO_NAME": "n"}' -- true
+assert_eq "$(jq -r '.spec.unenforced[0] + .spec.name' "$tmp/stdout")" GPU_LIMITn
 mkdir "$tmp/"$'\377'
 taken_back --workspace "$tmp" --ro "$tmp/"$'\377:/d' -e $'\376=\375' -c $'#!/bin/sh\n# \374' $'\373'
 SANDBOX_ENV_PRESETS='{"MAX_THREADS": 9}' taken_back -- true

@@ -1,0 +1,10 @@
+# cmake "-DINPUTS=a.bin;b.bin" -DPREFIX=p_ -DOUTPUT=x.h -P bytes.cmake: files as static arrays p_a, p_b
+set(text)
+foreach(input ${INPUTS})
+  get_filename_component(name ${input} NAME_WE)
+  file(READ ${input} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")
+  string(APPEND text "static const unsigned char ${PREFIX}${name}[] = {\n${bytes}\n};\n")
+endforeach()
+file(WRITE ${OUTPUT} "${text}")

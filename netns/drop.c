@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * drop
+ *
+ * The programs are compiled with the rest and lie here as the bytes of their
+ * instructions.  They have one map, so to load one is to write that map's descriptor
+ * into each instruction that has a place for one.
+ */
+#include "netns/drop.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "netns/drop_code.h"
+#include "netns/drop_wire.h"
+#include "netns/qdisc.h"
+#include "netns/rtnl.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+
+#define INSTRUCTIONS_MAX 1024
+
+static const struct program {
+	const char *name;
+	uint32_t parent; /* where it sits */
+	const unsigned char *code;
+	size_t size;
+} programs[] = {
+	{ "menace_leaving", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), mr_drop_leaving,
+	  sizeof(mr_drop_leaving) },
+	{ "menace_arriving", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), mr_drop_arriving,
+	  sizeof(mr_drop_arriving) },
+};
+_Static_assert(sizeof(mr_drop_leaving) <= INSTRUCTIONS_MAX * sizeof(struct bpf_insn) &&
+		       sizeof(mr_drop_arriving) <= INSTRUCTIONS_MAX * sizeof(struct bpf_insn),
+	       "room for the instructions");
+
+static void free_msg(struct nl_msg **msg)
+{
+	nlmsg_free(*msg);
+}
+#define auto_msg mr_cleanup(free_msg)
+
+static int call_bpf(enum bpf_cmd cmd, union bpf_attr *attr)
+{
+	return (int)syscall(SYS_bpf, cmd, attr, sizeof(*attr));
+}
+
+static int use_map(enum bpf_cmd cmd, int map, struct mr_drop_state *state)
+{
+	const uint32_t key = 0;
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)map;
+	attr.key = (uintptr_t)&key;
+	attr.value = (uintptr_t)state;
+	return call_bpf(cmd, &attr);
+}
+
+uint32_t mr_drop_can(void)
+{
+	return MR_CONDITION_BIT(loss) | MR_CONDITION_BIT(duplicate) | MR_CONDITION_BIT(corrupt) |
+	       MR_CONDITION_BIT(ge_p) | MR_CONDITION_BIT(ge_r) | MR_CONDITION_BIT(ge_bad_loss) |
+	       MR_CONDITION_BIT(ge_good_loss) | MR_CONDITION_BIT(seed);
+}
+
+/* Seeds that are near each other must not give numbers that are: the finalizer of MurmurHash3. */
+static uint64_t scatter(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdULL;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ULL;
+	x ^= x >> 33;
+	return x ? x : 1;
+}
+
+int mr_drop_restart(int map, const struct mr_conditions *c, struct mr_error *err)
+{
+	struct mr_drop_state state = {
+		.seed = c->seed,
+		.loss = mr_conditions_chance(c->loss),
+		.duplicate = mr_conditions_chance(c->duplicate),
+		.corrupt = mr_conditions_chance(c->corrupt),
+		.ge_p = mr_conditions_chance(c->ge_p),
+		.ge_r = mr_conditions_chance(c->ge_r),
+		.ge_bad_loss = mr_conditions_chance(c->ge_bad_loss),
+		.ge_good_loss = mr_conditions_chance(c->ge_good_loss),
+	};
+
+	state.prng_arriving = scatter(state.seed);
+	state.prng_leaving = scatter(~state.seed);
+	if (use_map(BPF_MAP_UPDATE_ELEM, map, &state) < 0)
+		return mr_err(err, MR_E_SYS, errno, "tc-BPF: set its conditions: %m");
+	return 0;
+}
+
+static int make_map(struct mr_error *err)
+{
+	union bpf_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = BPF_MAP_TYPE_ARRAY;
+	attr.key_size = sizeof(uint32_t);
+	attr.value_size = sizeof(struct mr_drop_state);
+	attr.max_entries = 1;
+	memcpy(attr.map_name, "menace_drop", sizeof("menace_drop"));
+	fd = call_bpf(BPF_MAP_CREATE, &attr);
+	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "tc-BPF: make its map: %m") : fd;
+}
+
+static int load(const struct program *program, int map, struct mr_error *err)
+{
+	const size_t n = program->size / sizeof(struct bpf_insn);
+	struct bpf_insn code[INSTRUCTIONS_MAX];
+	union bpf_attr attr;
+	int fd;
+
+	memcpy(code, program->code, program->size);
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (code[i].code != (BPF_LD | BPF_IMM | BPF_DW))
+			continue;
+		if (!code[i].imm && !code[i + 1].imm) {
+			code[i].src_reg = BPF_PSEUDO_MAP_FD;
+			code[i].imm = map;
+		}
+		i++;
+	}
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = BPF_PROG_TYPE_SCHED_CLS;
+	attr.insns = (uintptr_t)code;
+	attr.insn_cnt = (uint32_t)n;
+	attr.license = (uintptr_t) "Dual BSD/GPL";
+	strncpy(attr.prog_name, program->name, sizeof(attr.prog_name) - 1);
+	fd = call_bpf(BPF_PROG_LOAD, &attr);
+	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "tc-BPF: load %s: %m", program->name) : fd;
+}
+
+static int attach(struct mr_rtnl *rtnl, int ifindex, const struct program *program, int map,
+		  struct mr_error *err)
+{
+	struct tcmsg tc = {
+		.tcm_family = AF_UNSPEC,
+		.tcm_ifindex = ifindex,
+		.tcm_parent = program->parent,
+		.tcm_info = TC_H_MAKE(1U << 16, htons(ETH_P_ALL)),
+	};
+	auto_msg struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL);
+	mr_auto_close int loaded = load(program, map, err);
+	const uint32_t fd = (uint32_t)loaded, flags = TCA_BPF_FLAG_ACT_DIRECT;
+	struct mr_attrs options = { .n = 0 };
+
+	if (loaded < 0)
+		return loaded;
+	mr_assert(msg);
+	mr_attrs_put(&options, TCA_BPF_FD, &fd, sizeof(fd));
+	mr_attrs_put(&options, TCA_BPF_NAME, program->name, strlen(program->name) + 1);
+	mr_attrs_put(&options, TCA_BPF_FLAGS, &flags, sizeof(flags));
+	mr_assert(nlmsg_append(msg, &tc, sizeof(tc), NLMSG_ALIGNTO) == 0);
+	mr_assert(nla_put_string(msg, TCA_KIND, "bpf") == 0);
+	mr_assert(nla_put(msg, TCA_OPTIONS, (int)options.n, options.bytes) == 0);
+	return mr_rtnl_request(rtnl, msg, "attach tc-BPF", err);
+}
+
+int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions *conditions,
+		   int *ret_map, struct mr_error *err)
+{
+	mr_auto_close int map = make_map(err);
+	int r = map < 0 ? map : mr_drop_restart(map, conditions, err);
+
+	if (r == 0)
+		r = mr_qdisc_delete(rtnl, ifindex, MR_QDISC_CLSACT, err);
+	if (r == 0)
+		r = mr_qdisc_add(rtnl, ifindex, MR_QDISC_CLSACT, "clsact", NULL, err);
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(programs); i++)
+		r = attach(rtnl, ifindex, &programs[i], map, err);
+	if (r == 0)
+		*ret_map = mr_take_fd(map);
+	return r;
+}
+
+int mr_drop_read(int map, struct mr_conditions *conditions, struct mr_drop_counts *ret_counts,
+		 struct mr_error *err)
+{
+	struct mr_drop_state state;
+
+	if (use_map(BPF_MAP_LOOKUP_ELEM, map, &state) < 0)
+		return mr_err(err, MR_E_SYS, errno, "tc-BPF: read its counts: %m");
+	conditions->loss = mr_conditions_ppm(state.loss);
+	conditions->duplicate = mr_conditions_ppm(state.duplicate);
+	conditions->corrupt = mr_conditions_ppm(state.corrupt);
+	conditions->ge_p = mr_conditions_ppm(state.ge_p);
+	conditions->ge_r = mr_conditions_ppm(state.ge_r);
+	conditions->ge_bad_loss = mr_conditions_ppm(state.ge_bad_loss);
+	conditions->ge_good_loss = mr_conditions_ppm(state.ge_good_loss);
+	conditions->seed = state.seed;
+	*ret_counts = (struct mr_drop_counts){ state.seen, state.lost, state.duplicated,
+					       state.corrupted };
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * drop: loss, duplication and corruption by programs of our own (tc-BPF)
+ *
+ * For kernels without sch_netem, and for seeds where it has none: the same seed and the
+ * same packets in the same order give the same losses every time.  Needs no
+ * more of the kernel than clsact and BPF.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "netns/conditions.h"
+
+struct mr_error;
+struct mr_rtnl;
+
+/* What was done so far, in packets. */
+struct mr_drop_counts {
+	uint64_t seen, lost, duplicated, corrupted;
+};
+
+/* Which conditions it can make: mask of MR_CONDITION_BIT. */
+uint32_t mr_drop_can(void);
+
+/* Load the programs and put them on the link, alone there.  *ret_map is where they keep their state,
+ * which the caller closes.  The conditions must have a seed.  Needs CAP_BPF and CAP_NET_ADMIN over
+ * the first user namespace. */
+int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions *conditions,
+		   int *ret_map, struct mr_error *err);
+/* Begin again: counts at zero, the random numbers at the seed. */
+int mr_drop_restart(int map, const struct mr_conditions *conditions, struct mr_error *err);
+/* What is in force, out of the programs' memory; other conditions are left as they are. */
+int mr_drop_read(int map, struct mr_conditions *conditions, struct mr_drop_counts *ret_counts,
+		 struct mr_error *err);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * emulate: the conditions of a loopback, by whatever engine this kernel has
+ *
+ *   netem    sch_netem makes all of them (seeds since Linux 6.6)
+ *   tbf      sch_tbf makes a rate
+ *   tc-bpf   a program of our own makes loss, duplication and corruption, with a seed
+ *
+ * Found by use: what the kernel refuses or does not show back is not there.  netem is taken where it
+ * can do all; tc-bpf takes over what has a seed that netem does not keep; tbf and tc-bpf do
+ * without netem.  What none can do is refused, or, where that is tolerated, left out and told.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "netns/conditions.h"
+#include "netns/drop.h"
+#include "netns/echo.h"
+#include "netns/qdisc.h"
+
+struct mr_error;
+
+enum mr_engine {
+	MR_ENGINE_NETEM = 1 << 0,
+	MR_ENGINE_TBF = 1 << 1,
+	MR_ENGINE_TC_BPF = 1 << 2,
+};
+/* "netem", "tbf+tc-bpf", ...; "none" for 0.  A word that lives for ever. */
+const char *mr_engine_names(uint32_t engines);
+
+/* What came of it; no pointers, for it is sent from process to process. */
+struct mr_emulated {
+	uint32_t engines; /* mask of enum mr_engine */
+	uint32_t missing; /* MR_CONDITION_BITs that nobody can make here, tolerated */
+	struct mr_conditions applied; /* as the kernel shows them */
+	uint32_t limit_packets; /* of netem's queue; 0: no netem */
+	uint32_t limit_bytes; /* of tbf's queue; 0: no tbf */
+	uint32_t mtu, gso_max_segs;
+	struct mr_echo probe; /* nothing sent: not measured, see no_probe */
+	char why[160]; /* of `missing`, or "" */
+	char no_probe[96];
+};
+
+/* What is left open: the caller's. */
+struct mr_emulate_fds {
+	int rtnl; /* a netlink socket of that namespace, or -1 */
+	int drop_map; /* tc-bpf's memory, or -1 */
+};
+
+struct mr_emulate_opts {
+	const struct mr_conditions *asked;
+	bool tolerant; /* leave out what cannot be made here */
+	bool probe; /* measure it with a few datagrams */
+};
+
+/* On the loopback of the calling task's namespace, which is up and to which nobody has put anything.
+ * Needs CAP_NET_ADMIN over it.  MR_E_KERNEL naming the conditions that cannot be made. */
+int mr_emulate_apply(const struct mr_emulate_opts *opts, struct mr_emulated *ret,
+		     struct mr_emulate_fds *ret_fds, struct mr_error *err);
+
+/* What comes of it where there is no link. */
+void mr_emulate_nothing(uint32_t missing, const char *why, struct mr_emulated *ret);
+
+struct mr_emulate_counts {
+	bool has_queue, has_drop;
+	struct mr_qdisc_stats queue; /* netem's or tbf's */
+	struct mr_drop_counts drop; /* tc-bpf's */
+};
+/* How it went, also when the namespace's processes are gone.  The rtnl descriptor is taken. */
+int mr_emulate_read(const struct mr_emulated *emulated, struct mr_emulate_fds *fds,
+		    struct mr_emulate_counts *ret, struct mr_error *err);

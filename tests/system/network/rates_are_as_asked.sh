@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# 1, 10 and 100 Mbit/s within 3 %, measured where packets arrive
+#
+# serial: it measures times
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/limits.sh"
+. "$repo/tests/lib/link.sh"
+
+need_link
+
+# rate KNOBS BITS COUNT SIZE
+rate()
+{
+	# shellcheck disable=SC2086 # words
+	shaped $1
+	send "$3" "$4" 0 600 2000
+	assert_eq "$(link lost)" 0 "lost at $1"
+	assert_eq "$(shaping applied.rate)" "$2" "applied rate"
+	near "$(link bits_per_second)" "$2" 3
+}
+
+twice rate rate=1mbit 1000000 2000 100 || fail "1 Mbit/s: $link"
+twice rate rate=10mbit 10000000 2000 1472 || fail "10 Mbit/s: $link"
+twice rate rate=100mbit 100000000 6000 1472 || fail "100 Mbit/s: $link"
+
+# The lower one of two holds, and MAX_BANDWIDTH alone.
+twice rate "rate=50mbit rate_max=10mbit" 10000000 2000 1472 || fail "rate_max under rate: $link"
+assert_eq "$(shaping 'requested | tojson')" '{"rate":50000000,"rate_max":10000000}'
+
+# What there is no room for is told apart from losses.
+shaped rate=1mbit
+send 1500 64 0 100000000 300
+lost=$(link lost)
+assert_eq "$(shaping measured.lost)" 0 "lost on purpose"
+[ "$(shaping engine)" != netem ] || assert_ge "$lost" 1 "lost for want of room"
+assert_le "$(shaping measured.dropped_by_limit)" "$lost" "dropped by the limit"
