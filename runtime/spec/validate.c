@@ -184,11 +184,11 @@ static int check_allow(const struct mr_spec *spec, const struct mr_spec_labels *
 	if (spec->net_allow.n > 0)
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "net.allow: rules are for %s=allowlist alone",
-			      name_of(labels, MR_FIELD_net_mode));
+			      mr_spec_label(labels, MR_FIELD_net_mode));
 	if (spec->net_resolver[0] != '\0')
 		return mr_err(err, MR_E_USAGE, EINVAL, "%s: is for %s=allowlist alone",
 			      mr_spec_fields()[MR_FIELD_net_resolver].key,
-			      name_of(labels, MR_FIELD_net_mode));
+			      mr_spec_label(labels, MR_FIELD_net_mode));
 	return 0;
 }
 
