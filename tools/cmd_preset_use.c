@@ -149,6 +149,14 @@ static void print_best_effort(const json_t *report)
 	putchar('\n');
 }
 
+static void print_net(const json_t *report)
+{
+	const char *net = json_string_value(json_object_get(report, "net"));
+
+	if (net)
+		printf("  it needs menace-run --net %s\n", net);
+}
+
 static void print_report(const struct check *check, const char *source, const json_t *report)
 {
 	const json_t *variables = json_object_get(report, "variables");
@@ -166,6 +174,7 @@ static void print_report(const struct check *check, const char *source, const js
 		mr_term_put(MR_TERM_RED, json_string_value(json_array_get(problems, i)));
 		putchar('\n');
 	}
+	print_net(report);
 	print_best_effort(report);
 }
 

@@ -27,6 +27,7 @@
 #include "runtime/launch/landlock.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
+#include "runtime/spec/net.h"
 #include "runtime/spec/policy.h"
 #include "runtime/spec/spec.h"
 
@@ -86,7 +87,7 @@ static int set_hostname(struct mr_child *c, struct mr_error *err)
 
 static int set_links(struct mr_child *c, struct mr_error *err)
 {
-	return c->spec->net_mode == MR_NET_LOOPBACK ? mr_link_up("lo", err) : 0;
+	return mr_spec_has_link(c->spec) ? mr_link_up("lo", err) : 0;
 }
 
 /* Trees of the spec's mounts: as root the parent has made them, idmapped where needed. */

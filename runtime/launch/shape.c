@@ -28,12 +28,12 @@ int mr_shape_link(struct mr_child *c, struct mr_error *err)
 	mask = mr_conditions_asked(&asked);
 	if (!mask)
 		return 0;
-	if (c->spec->net_mode == MR_NET_LOOPBACK)
+	if (mr_spec_has_link(c->spec))
 		return mr_emulate_apply(&opts, &c->built.built.shape, &c->shape_fds, err);
 	/* A policy may have taken the network away since the spec was checked. */
 	if (!opts.tolerant)
 		return mr_err(err, MR_E_USAGE, EINVAL, "%s", MR_SPEC_NO_LINK);
-	mr_emulate_nothing(mask, "no link to shape: net.mode is not loopback",
+	mr_emulate_nothing(mask, "no link to shape: net.mode is none or host",
 			   &c->built.built.shape);
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "runtime/scenario/draws.h"
 #include "runtime/scenario/modes.h"
 #include "runtime/scenario/profile.h"
+#include "runtime/spec/net.h"
 #include "runtime/spec/spec.h"
 
 #define PATH_SIZE 128
@@ -25,6 +26,7 @@
 struct check {
 	const struct mr_json *preset;
 	json_t *variables, *problems, *best_effort;
+	const char *net; /* the net.mode it is for; NULL: any */
 	enum mr_check_verdict verdict;
 };
 
@@ -168,6 +170,22 @@ static int resolve(const struct mr_json *preset, struct mr_spec *spec, struct mr
 	return r;
 }
 
+/* A preset says what the network is like, and not what it is: it is judged in the least that
+ * all of it can be applied to. */
+static void choose_net(struct check *c, struct mr_spec *spec)
+{
+	struct mr_conditions conditions;
+
+	mr_spec_conditions(spec, &conditions);
+	if (spec->net_api_latency_ms)
+		spec->net_mode = MR_NET_STUB;
+	else if (mr_conditions_asked(&conditions))
+		spec->net_mode = MR_NET_LOOPBACK;
+	else
+		return;
+	c->net = mr_spec_fields()[MR_FIELD_net_mode].words[spec->net_mode];
+}
+
 static void check_whole(struct check *c)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -179,6 +197,7 @@ static void check_whole(struct check *c)
 	}
 	if (resolve(c->preset, &spec, &err) < 0)
 		worsen(c, MR_CHECK_MALFORMED, err.msg);
+	choose_net(c, &spec);
 	mr_strv_add(&spec.argv, "true"); /* a preset has no program */
 	if (mr_spec_validate(&spec, &err) < 0) {
 		mr_json_wrap(c->preset, -1, &err);
@@ -223,9 +242,9 @@ enum mr_check_verdict mr_check_preset(const struct mr_json *preset, bool misuse,
 		check_whole(&c);
 	if (!misuse)
 		check_misuse(&c);
-	*ret = json_pack("{s:o, s:s, s:o, s:o, s:o}", "preset", path_json(preset), "verdict",
-			 mr_check_verdict_name(c.verdict), "variables", c.variables, "problems",
-			 c.problems, "best_effort", c.best_effort);
+	*ret = json_pack("{s:o, s:s, s:s?, s:o, s:o, s:o}", "preset", path_json(preset), "verdict",
+			 mr_check_verdict_name(c.verdict), "net", c.net, "variables", c.variables,
+			 "problems", c.problems, "best_effort", c.best_effort);
 	mr_assert(*ret);
 	return c.verdict;
 }

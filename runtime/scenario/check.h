@@ -17,7 +17,8 @@ enum mr_check_verdict {
 };
 const char *mr_check_verdict_name(enum mr_check_verdict verdict);
 
-/* *ret: {"preset": path, "verdict", "variables": [{variable, value, effect, knobs, message}],
+/* *ret: {"preset": path, "verdict", "net": the net.mode in which it was judged, since it asks for
+ * what others do not have, or null, "variables": [{variable, value, effect, knobs, message}],
  * "problems": [text], "best_effort": [variable]}, new reference.  Every problem is told, not the
  * first alone.  effect is
  *

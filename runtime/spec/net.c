@@ -14,6 +14,12 @@
 #include "runtime/spec/internal.h"
 #include "runtime/spec/spec.h"
 
+bool mr_spec_has_link(const struct mr_spec *spec)
+{
+	return spec->net_mode == MR_NET_LOOPBACK || spec->net_mode == MR_NET_STUB ||
+	       spec->net_mode == MR_NET_ALLOWLIST;
+}
+
 bool mr_spec_rate_walks(const struct mr_spec *spec)
 {
 	return spec->net_rate == MR_UNLIMITED && spec->net_rate_min != MR_UNLIMITED &&
@@ -95,7 +101,7 @@ int mr_spec_check_net(const struct mr_spec *spec, const struct mr_spec_labels *l
 			      "level 1 keeps the capability to take it away; accepted: level 2 to "
 			      "5",
 			      err);
-	if (spec->net_mode == MR_NET_LOOPBACK || mr_spec_tolerates(spec, "net"))
+	if (mr_spec_has_link(spec) || mr_spec_tolerates(spec, "net"))
 		return 0;
 	return refuse(spec, labels, first_asked(spec, asked), MR_SPEC_NO_LINK, err);
 }

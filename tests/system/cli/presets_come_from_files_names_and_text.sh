@@ -30,11 +30,11 @@ assert_status 0
 run -p "[$(cat "$tmp/p.json"), {}]" -- true
 assert_status 2
 
-run -p '{"API_LATENCY_MS": 100}' -- true
+run -p '{"DISK_IO_THROTTLE": 100}' -- true
 assert_status 2
-assert_contains "$stderr" API_LATENCY_MS
-run -p '{"API_LATENCY_MS": 100}' --best-effort API_LATENCY_MS -- true
+assert_contains "$stderr" DISK_IO_THROTTLE
+run -p '{"DISK_IO_THROTTLE": 100}' --best-effort DISK_IO_THROTTLE -- true
 assert_status 0
-assert_eq "$(json '.not_enforced | @csv')" '"API_LATENCY_MS"' "not enforced"
+assert_eq "$(json '.not_enforced | @csv')" '"DISK_IO_THROTTLE"' "not enforced"
 run -p '{"NETWORK_LATENCY_MS": 0, "CPU_SPIKE": false, "OS_TYPE": "linux"}' -- true
 assert_status 0

@@ -44,17 +44,17 @@ assert_eq "$(json .receipt.network.shaping)" null
 
 # Without a link, by the name of who asked.
 run --set net.loss_percent=5 -- true
-assert_refused 'net.loss_percent: there is a link to shape with net.mode loopback only (--net loopback)' \
+assert_refused 'net.loss_percent: there is no link to shape but with --net loopback, stub or allowlist' \
 	'--best-effort net'
 run --net host -p '{"BANDWIDTH_LIMIT": "1mbps"}' -- true
-assert_refused 'BANDWIDTH_LIMIT (net.rate): there is a link to shape with net.mode loopback only'
+assert_refused 'BANDWIDTH_LIMIT (net.rate): there is no link to shape but with'
 run -p '{"MAX_BANDWIDTH": "1mbps"}' -- true
-assert_refused 'MAX_BANDWIDTH (net.rate_max): there is a link'
+assert_refused 'MAX_BANDWIDTH (net.rate_max): there is no link'
 
 # Tolerated, it is left out and told.
 run -p '{"PACKET_LOSS": "5%", "NETWORK_LATENCY_MS": 10}' --best-effort net -- true
 assert_status 0
 assert_eq "$(json '.receipt.degraded | tojson')" \
-	'[{"item":"net","why":"latency_ms, loss_percent: no link to shape: net.mode is not loopback"}]'
+	'[{"item":"net","why":"latency_ms, loss_percent: no link to shape: net.mode is none or host"}]'
 assert_eq "$(json '.receipt.network.shaping | [.state, .engine, .applied, .missing, .measured.queue] | tojson')" \
 	'["degraded","none",null,["latency_ms","loss_percent"],null]'
