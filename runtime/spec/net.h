@@ -11,7 +11,7 @@
 struct mr_spec;
 
 /* Why a condition cannot be met with the spec's net.mode. */
-#define MR_SPEC_NO_LINK                                                           \
+#define MR_SPEC_NO_LINK                                                          \
 	"there is no link to shape but with --net loopback, stub or allowlist; " \
 	"leave it out, or accept that with best_effort (--best-effort net)"
 

@@ -208,9 +208,8 @@ int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_l
 {
 	static int (*const checks[])(const struct mr_spec *, const struct mr_spec_labels *,
 				     struct mr_error *) = {
-		check_program, check_lang,  check_level,	 check_workspace,
-		check_stdin,   check_allow, mr_spec_check_mocks, check_name,
-		mr_spec_check_net,
+		check_program, check_lang,	    check_level, check_workspace,   check_stdin,
+		check_allow,   mr_spec_check_mocks, check_name,	 mr_spec_check_net,
 	};
 
 	for (size_t i = 0; i < N_ELEMENTS(checks); i++) {
