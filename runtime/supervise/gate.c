@@ -228,7 +228,7 @@ static void format_object(const struct mr_gate_denied *d, const char *address, b
 
 	if (resolve && d->detail[0])
 		snprintf(buf, size, "%s (%s)", d->name, d->detail);
-	else if (resolve)
+	else if (resolve && d->name[0])
 		snprintf(buf, size, "%s", d->name);
 	else
 		snprintf(buf, size, "%s%s%s%s%s:%u%s", d->name, d->name[0] ? " (" : "",
