@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# --net allowlist: names, wildcards, networks and ports that are allowed are reached, by any program and
+# with its own checks on, and the result tells what went where
+
+. "$(dirname "$0")/../../lib/outside.sh"
+. "$(dirname "$0")/../../lib/system.sh"
+need_system_program curl
+start_outside
+
+# TLS with verification, by two libraries; a server that speaks first; IPv6; half-closed streams.
+cat >"$tmp/go.py" <<'PY'
+import socket, ssl
+
+def get(host, port=80):
+    with socket.create_connection((host, port)) as s:
+        s.sendall(b"GET / HTTP/1.1\r\nHost: good.example\r\n\r\n")
+        return s.makefile("rb").read().split(b"\r\n\r\n")[1].decode()
+
+print("name", get("GOOD.example."))
+print("network", get("203.0.113.16", 8080))
+print("ipv6", get("2001:db8::10"))
+c = ssl.create_default_context(cafile="/cert.pem")
+with c.wrap_socket(socket.create_connection(("good.example", 443)), server_hostname="good.example") as t:
+    print("tls", t.recv(100).decode().strip())
+with socket.create_connection(("good.example", 25)) as s:
+    print("first", s.recv(100).decode().strip())
+    s.sendall(b"echo")
+    print("then", s.recv(100).decode())
+with socket.create_connection(("203.0.113.12", 7000)) as s:
+    s.sendall(b"x" * 3000001)
+    s.shutdown(socket.SHUT_WR)
+    print("sent", s.recv(100).decode().strip())
+with socket.create_connection(("203.0.113.12", 7001)) as s:
+    s.sendall(b"3000001\n")
+    n = 0
+    while d := s.recv(65536):
+        n += len(d)
+    print("received", n)
+print("wildcard", socket.gethostbyname("x.y.wild.example"))
+print("alias", socket.gethostbyname("alias.example"))
+with socket.create_server(("127.0.0.1", 8000)), socket.create_connection(("127.0.0.1", 8000)):
+    print("own loopback")
+PY
+allowed 'good.example,alias.example,*.wild.example,203.0.113.16/30:8080,203.0.113.12' \
+	--ro "$tmp/go.py:/go.py" --ro "$tmp/cert.pem:/cert.pem" -- python3 /go.py
+assert_status 0
+assert_eq "$stdout" 'name host good.example
+network host good.example
+ipv6 host good.example
+tls tls good.example
+first 220 hello
+then echo
+sent 3000001
+received 3000001
+wildcard 203.0.113.12
+alias 203.0.113.10
+own loopback'
+assert_eq "$(json '.denials.total')" 0 "denials"
+assert_eq "$(json '.network.allowlist | .rules | join(" ")')" \
+	'good.example alias.example *.wild.example 203.0.113.16/30:8080 203.0.113.12' rules
+assert_eq "$(json '.network.allowlist.servers[0]')" 203.0.113.53 "the server of names"
+assert_eq "$(json '.network.allowlist.names[] | select(.name == "good.example") | .addresses | sort | join(" ")')" \
+	'2001:db8::10 203.0.113.10' "addresses of the name"
+peer() { json ".network.allowlist.peers[] | select(.address == \"$1\" and .port == $2) | \"$3\""; }
+# shellcheck disable=SC2016 # jq's own
+assert_eq "$(peer 203.0.113.10 443 '\(.name) \(.connections) \(.failed)')" 'good.example 1 0' 'TLS'
+assert_eq "$(peer 203.0.113.12 7000 '\(.name) \(.out_bytes) \(.in_bytes)')" 'null 3000001 8' 'bytes out'
+assert_eq "$(peer 203.0.113.12 7001 '\(.out_bytes) \(.in_bytes)')" '8 3000001' 'bytes in'
+assert_eq "$(json '.network.allowlist.totals.connections')" 7 "connections"
+assert_ge "$(json '.network.allowlist.totals.out_bytes')" 3000001 "bytes out in all"
+
+# The receipt: read back from the kernel.
+assert_eq "$(json '.receipt.network | "\(.state) \(.mode) \(.links) \(.routes)"')" 'enforced allowlist lo 0'
+assert_eq "$(json '.receipt.network.answered_by | "\(.program) \(.verified) \(.local_prefixes)"')" 'menace-netd true 2'
+assert_ge "$(json '.receipt.network.answered_by.sk_lookup_program')" 1 'id of the program'
+assert_eq "$(json '.receipt.network.allowlist.connect_hook')" true 'hook'
+
+# curl by its own resolver code and TLS library.
+allowed good.example --ro "$tmp/cert.pem:/cert.pem" -- \
+	sh -c 'curl -sS --max-time 20 http://good.example/ && echo && curl -sS --max-time 20 --http0.9 --cacert /cert.pem https://good.example/'
+assert_eq "$stdout" 'host good.example
+tls good.example' curl
+
+# A peer that is not there is a failure of the peer's.
+allowed 203.0.113.12:9 -- bash -c ': >/dev/tcp/203.0.113.12/9 && sleep 5; echo ended'
+assert_eq "$(peer 203.0.113.12 9 '\(.failed) \(.errno_name)')" '1 ECONNREFUSED' 'a peer that refuses'
+
+# In a user namespace and without a control group, where connects are not judged by the kernel.
+for options in --userns '--best-effort cgroup' '--level 2' '--level 4'; do
+	# shellcheck disable=SC2086 # words
+	allowed good.example $options -- \
+		python3 -c 'import socket; s = socket.create_connection(("good.example", 25)); print(s.recv(9))'
+	assert_eq "$stdout" "b'220 hello'" "$options"
+done
