@@ -193,6 +193,7 @@ bool mr_rule_normalise_name(const char *name, size_t size, char ret[MR_RULE_NAME
 {
 	size_t label = 0;
 
+	ret[0] = '\0';
 	if (size > 0 && name[size - 1] == '.')
 		size--;
 	if (size == 0 || size > MR_RULE_NAME_MAX)
@@ -203,11 +204,11 @@ bool mr_rule_normalise_name(const char *name, size_t size, char ret[MR_RULE_NAME
 		if (c >= 'A' && c <= 'Z')
 			c = (char)(c - 'A' + 'a');
 		ret[i] = c;
+		ret[i + 1] = '\0'; /* also where it is given up */
 		if (c == '.' ? label == 0 : !is_label_byte(c) || label == LABEL_MAX)
 			return false;
 		label = c == '.' ? 0 : label + 1;
 	}
-	ret[size] = '\0';
 	return label > 0;
 }
 

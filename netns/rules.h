@@ -42,7 +42,7 @@ const char *mr_rule_print(const struct mr_rule *rule, char buf[MR_RULE_TEXT_SIZE
 int mr_rule_parse_endpoint(const char *text, uint16_t default_port, struct in6_addr *ret,
 			   uint16_t *ret_port, struct mr_error *err);
 /* Lower case, without the dot at the end, and every label of it as a host's may be (letters,
- * digits, '-', '_'; 1 to 63 bytes).  False: it is no name of a host. */
+ * digits, '-', '_'; 1 to 63 bytes).  False: it is no name of a host; ret is then some text. */
 bool mr_rule_normalise_name(const char *name, size_t size, char ret[MR_RULE_NAME_MAX + 1]);
 /* Does an ADDRESS rule hold the address, or a NAME or BELOW rule the (normalised) name? */
 bool mr_rule_holds_address(const struct mr_rule *rule, const struct in6_addr *address);

@@ -359,7 +359,8 @@ enum mr_sniff mr_sniff(const uint8_t *bytes, size_t size, char ret_name[MR_RULE_
 	if (kind == MR_SNIFF_MORE && looked_at == MR_SNIFF_MAX)
 		kind = bytes[0] == RECORD_HANDSHAKE ? MR_SNIFF_TLS_MALFORMED
 						    : MR_SNIFF_HTTP_MALFORMED;
-	if (kind == MR_SNIFF_MORE || kind == MR_SNIFF_OTHER)
+	if (kind != MR_SNIFF_TLS && kind != MR_SNIFF_TLS_ECH && kind != MR_SNIFF_HTTP &&
+	    kind != MR_SNIFF_HTTP_CONNECT)
 		ret_name[0] = '\0';
 	return kind;
 }
