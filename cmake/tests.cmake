@@ -108,7 +108,7 @@ endforeach()
 
 # The bench's own programs; tests/bench/run builds nothing.
 if(NOT MENACE_SANITIZE)
-  foreach(name driver getppid storm)
+  foreach(name driver getppid storm stream)
     add_executable(bench-${name} tests/bench/${name}.c)
     set_target_properties(bench-${name} PROPERTIES OUTPUT_NAME ${name}
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bench)

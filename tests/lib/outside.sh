@@ -38,8 +38,6 @@ make_certificate()
 
 start_outside()
 {
-	local i
-
 	need_program ip openssl python3
 	modprobe -q veth 2>/dev/null
 	ip link set lo up

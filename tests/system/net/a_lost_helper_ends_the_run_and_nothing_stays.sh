@@ -73,7 +73,8 @@ done
 assert_eq "$(status_of NoNewPrivs) $(status_of Seccomp)" "1 2" "no_new_privs and seccomp of menace-netd"
 assert_match "$(status_of Uid)" "^1[0-9]{9}[[:space:]]" "user of menace-netd"
 assert_eq "$(readlink "/proc/$netd_pid/ns/net")" "$(readlink /proc/self/ns/net)" "its network namespace"
-assert_eq "$(ls "/proc/$netd_pid/fd" | wc -l)" "$(find "/proc/$netd_pid/fd" -lname 'socket:*' -o -lname 'pipe:*' -o -lname 'anon_inode:*' -o -lname /dev/null -o -lname "$tmp/*" | wc -l)" "descriptors of menace-netd that are no socket, pipe or timer"
+ours=(-lname 'socket:*' -o -lname 'pipe:*' -o -lname 'anon_inode:*' -o -lname /dev/null -o -lname "$tmp/*")
+assert_eq "$(find "/proc/$netd_pid/fd" -type l ! \( "${ours[@]}" \) -printf '%l ')" "" "its descriptors that are no socket, pipe or timer"
 assert_match "$(tr '\0' '.' <"/proc/$netd_pid/environ" 2>/dev/null)" '^$' "its environment"
 
 kill -KILL "$netd_pid"

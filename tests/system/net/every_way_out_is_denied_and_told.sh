@@ -17,7 +17,7 @@ __import__("signal").pause()' >"$tmp/abstract" 2>&1 &
 at_exit kill $!
 wait_until 10 test -s "$tmp/abstract" || fail "nobody listens: $(cat "$tmp/abstract")"
 
-rules=good.example,other.example,*.wild.example,203.0.113.12:80,203.0.113.12:443
+rules='good.example,other.example,*.wild.example,203.0.113.12:80,203.0.113.12:443'
 rules+=,loop.example,metadata.example,private.example,mapped.example,host.example,203.0.113.0/24:22
 allowed "$rules" -t "$(scaled 120)" --ro "$repo/tests/lib/net-attacks.py:/attacks.py" -- python3 /attacks.py
 assert_status 0
