@@ -101,7 +101,8 @@ int mr_doors_open(pid_t pid, const struct mr_anyip_prefix *prefixes, size_t n, s
 		return mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
 	if (setns(doors.netns_fd, CLONE_NEWNET) < 0)
 		r = mr_err(err, errno == EPERM ? MR_E_DENIED : MR_E_SYS, errno,
-			   "enter the sandbox's network namespace: %m");
+			   "enter the sandbox's network namespace: %m%s",
+			   errno == EPERM ? " (this needs root)" : "");
 	else
 		r = open_inside(prefixes, n, &doors, err);
 	/* Staying in a sandbox's namespace would be worse than ending. */

@@ -100,5 +100,6 @@ int main(int argc, char **argv)
 	r = run(argv[1], &netd, &failed.error);
 	if (r < 0)
 		mr_send_msg(netd.channel, &failed, sizeof(failed), NULL, 0);
-	return r < 0 ? 1 : 0;
+	/* All memory goes with us, and what else happens at an exit is not on the list of what we may do. */
+	_exit(r < 0 ? 1 : 0);
 }

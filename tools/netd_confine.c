@@ -34,6 +34,18 @@
 #define MEMORY_MAX (256u << 20)
 #define FDS_MAX 2048
 
+/* A build that watches its own memory maps a lot of it, and writes what it has found. */
+#if defined(__SANITIZE_ADDRESS__)
+#define WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WATCHED 1
+#endif
+#endif
+#ifndef WATCHED
+#define WATCHED 0
+#endif
+
 static const unsigned int allowed[] = {
 	/* bytes */
 	SYS_read,
@@ -81,6 +93,14 @@ static const unsigned int allowed[] = {
 	SYS_rt_sigaction,
 	SYS_exit,
 	SYS_exit_group,
+#if WATCHED
+	SYS_sigaltstack,
+	SYS_gettid,
+	SYS_sched_yield,
+	SYS_sched_getaffinity,
+	SYS_prctl,
+	SYS_readlink,
+#endif
 };
 
 #define FILTER_MAX (2 * N_ELEMENTS(allowed) + 24)
@@ -139,7 +159,8 @@ static int set_limits(struct mr_error *err)
 		{ RLIMIT_FSIZE, 0 },	     { RLIMIT_NPROC, 0 },	 { RLIMIT_MEMLOCK, 0 },
 	};
 
-	for (size_t i = 0; i < N_ELEMENTS(limits); i++) {
+	/* Where memory is watched, without the limit of it, which is the first. */
+	for (size_t i = WATCHED; i < N_ELEMENTS(limits); i++) {
 		struct rlimit limit = { limits[i].value, limits[i].value }, now;
 
 		if (getrlimit(limits[i].which, &now) < 0)
