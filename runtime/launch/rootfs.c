@@ -652,7 +652,7 @@ static int make_mocks_dir(struct mr_child *c, struct mr_error *err)
 	int r = make_dir(c->pool_fd, MR_LAUNCH_MOCKS_POOL, 0755, err);
 
 	if (r == 0)
-		r = make_dir(c->root_fd, MR_LAUNCH_MOCKS_DIR + 1, 0755, err);
+		r = make_dir(c->root_fd, &MR_LAUNCH_MOCKS_DIR[1], 0755, err);
 	if (r < 0)
 		return r;
 	dir = openat(c->pool_fd, MR_LAUNCH_MOCKS_POOL,
@@ -661,7 +661,7 @@ static int make_mocks_dir(struct mr_child *c, struct mr_error *err)
 		return mr_err(err, MR_E_SYS, errno, "folder of the mocks: %m");
 	tree = mr_mountfd_clone(dir, "", RO_ATTRS, err);
 	return tree < 0 ? tree
-			: mr_mountfd_attach_at(tree, c->root_fd, MR_LAUNCH_MOCKS_DIR + 1, err);
+			: mr_mountfd_attach_at(tree, c->root_fd, &MR_LAUNCH_MOCKS_DIR[1], err);
 }
 
 /* The pool is the disk limit less what --tmpfs DEST:SIZE reserves. */

@@ -488,8 +488,7 @@ static const char *const bad_values[][3] = {
 	{ "allow", "--allow a_b:x true",
 	  "*: \"a_b:x\": the port is not one of 1 to 65535; accepted: HOST[:PORT] with a.b.c.d, "
 	  "a.b.c.d/N, [IPv6], [IPv6/N], a name or *.domain" },
-	{ "mock", "--mock a=status:99 true",
-	  "*: \"99\": not a status; accepted: 200 to 599" },
+	{ "mock", "--mock a=status:99 true", "*: \"99\": not a status; accepted: 200 to 599" },
 	{ "level", "--level 1 true",
 	  "*: level 1 keeps capabilities; accepted: 2 to 5, or 1 with sandbox.unsafe (--unsafe)" },
 	{ "uid", "--uid -1 true",

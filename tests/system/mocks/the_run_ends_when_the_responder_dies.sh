@@ -27,6 +27,7 @@ begin()
 begin
 kill -KILL "$responder"
 wait "$supervisor"
+# shellcheck disable=SC2034 # for assert_status
 status=$?
 assert_status 125
 assert_eq "$(json '.error.message')" \
