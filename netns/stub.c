@@ -21,17 +21,23 @@
 void mr_stub_deny(struct mr_stub_conn *conn, const char *op, const char *object, const char *rule,
 		  const char *reason)
 {
+	struct mr_stub *stub = conn->stub;
 	const struct mr_stub_denial denial = {
+		.id = ++stub->last_id,
 		.op = op,
 		.address = conn->address,
 		.port = conn->port,
+		.source_port = conn->source_port,
 		.name = conn->host,
 		.object = object,
 		.rule = rule,
 		.reason = reason,
 	};
 
-	conn->stub->opts.on_denial(conn->stub->opts.owner, &denial);
+	if (!stub->opts.on_denial(stub->opts.owner, &denial))
+		return;
+	conn->told = denial.id;
+	conn->told_due_ns = mr_now_ns() + MR_STUB_TOLD_NS;
 }
 
 static void free_over(struct mr_stub *stub)
@@ -51,8 +57,7 @@ static uint64_t next_due(const struct mr_stub *stub, uint64_t now_ns)
 	uint64_t next = 0;
 
 	for (size_t i = 0; i < stub->n; i++) {
-		const struct mr_stub_conn *conn = stub->conns[i];
-		const uint64_t due = conn->again ? now_ns : conn->due_ns;
+		const uint64_t due = mr_stub_conn_next(stub->conns[i], now_ns);
 
 		if (due && (!next || due < next))
 			next = due;
@@ -145,7 +150,8 @@ static bool admits(struct mr_stub_conn *conn)
 	return false;
 }
 
-void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t port)
+void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t port,
+		     uint16_t source_port)
 {
 	struct mr_stub_conn *conn = mr_str_alloc(sizeof(*conn));
 	struct mr_error err;
@@ -155,42 +161,71 @@ void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t po
 	conn->source.fd = -1;
 	conn->address = address;
 	conn->port = port;
+	conn->source_port = source_port;
 	conn->host = mr_mocks_name(stub->opts.mocks, address);
 	conn->due_ns = mr_now_ns() + MR_STUB_IDLE_NS;
 	mr_http_reset(&conn->http);
-	if (!admits(conn) ||
+	if (!admits(conn))
+		conn->phase = MR_STUB_RESET;
+	/* Beyond the limit nobody waits for anything. */
+	if (stub->n == MR_STUB_CONNECTIONS_MAX ||
 	    mr_loop_add(stub->opts.loop, &conn->source, fd, EPOLLIN, on_conn, conn, &err) < 0) {
 		mr_stub_conn_reset(conn);
 		free(conn);
 		return;
 	}
 	stub->conns[stub->n++] = conn;
+	mr_stub_drive(conn, mr_now_ns());
 	settle(stub);
 }
 
-size_t mr_stub_query(struct mr_stub *stub, const void *query, size_t size,
-		     uint8_t reply[MR_DNS_REPLY_MAX])
+size_t mr_stub_query(struct mr_stub *stub, const void *query, size_t size, uint16_t source_port,
+		     uint8_t reply[MR_DNS_REPLY_MAX], uint32_t *ret_wait)
 {
 	char name[MR_DNS_NAME_SIZE];
-	struct mr_stub_denial denial = { .op = "dns", .port = 53, .name = name, .object = name };
+	struct mr_stub_denial denial = {
+		.op = "dns",
+		.port = 53,
+		.source_port = source_port,
+		.name = name,
+		.object = name,
+	};
+	bool waits = false;
 	size_t n;
 
+	denial.id = stub->last_id + 1;
 	switch (mr_stub_dns_answer(stub->opts.mocks, query, size, reply, &n, name)) {
 	case MR_DNS_UNKNOWN:
 		denial.rule = "no mock";
 		denial.reason = "no mock has this name";
-		stub->opts.on_denial(stub->opts.owner, &denial);
+		waits = stub->opts.on_denial(stub->opts.owner, &denial);
 		break;
 	case MR_DNS_MALFORMED:
 		denial.rule = "no query";
 		denial.reason = "not one question";
-		stub->opts.on_denial(stub->opts.owner, &denial);
+		waits = stub->opts.on_denial(stub->opts.owner, &denial);
 		break;
 	case MR_DNS_FOUND:
 	case MR_DNS_IGNORED:
 		break;
 	}
+	stub->last_id += denial.rule != NULL;
+	*ret_wait = waits ? denial.id : 0;
 	return n;
+}
+
+void mr_stub_acknowledge(struct mr_stub *stub, uint32_t id)
+{
+	for (size_t i = 0; id && i < stub->n; i++) {
+		struct mr_stub_conn *conn = stub->conns[i];
+
+		if (conn->told != id || conn->phase == MR_STUB_OVER)
+			continue;
+		conn->told = 0;
+		mr_stub_drive(conn, mr_now_ns());
+		settle(stub);
+		return;
+	}
 }
 
 size_t mr_stub_connections(const struct mr_stub *stub)

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct mr_tls;
 #define MR_STUB_CONNECTIONS_MAX 256
 #define MR_STUB_HEAD_NS 30000000000ULL /* from the first byte of a request's head to its last */
 #define MR_STUB_IDLE_NS 60000000000ULL /* without a byte where one is expected */
+#define MR_STUB_TOLD_NS 1000000000ULL /* for an acknowledgement */
 #define MR_STUB_LINGER_NS 1000000000ULL /* for what the client still sends after the last answer */
 
 /* Of one mock, in the order of the mocks; may lie in memory that another process reads. */
@@ -34,9 +36,11 @@ struct mr_stub_count {
 
 /* What was refused.  Texts are printable and borrowed for the call. */
 struct mr_stub_denial {
+	uint32_t id; /* for mr_stub_acknowledge() */
 	const char *op; /* "dns", "connect", "tls", "http" */
 	uint32_t address; /* host byte order; 0 for dns */
 	uint16_t port;
+	uint16_t source_port; /* of who asked; 0: not known */
 	const char *name; /* of the host, or NULL */
 	const char *object; /* a name, HOST:PORT, or METHOD URL */
 	const char *rule;
@@ -50,7 +54,9 @@ struct mr_stub_opts {
 	uint64_t delay_ns; /* before the first byte, of mocks that do not say */
 	uint64_t seed; /* of the positions of failures */
 	struct mr_stub_count *counts; /* mocks->n */
-	void (*on_denial)(void *owner, const struct mr_stub_denial *denial);
+	/* True: it will be acknowledged, and until then who asked is not answered, so that he is
+	 * still there to be looked at. */
+	bool (*on_denial)(void *owner, const struct mr_stub_denial *denial);
 	void *owner;
 };
 
@@ -60,9 +66,13 @@ int mr_stub_new(const struct mr_stub_opts *opts, struct mr_stub **ret, struct mr
 struct mr_stub *mr_stub_free(struct mr_stub *stub);
 
 /* A non-blocking connection to this address and port (host byte order); takes fd. */
-void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t port);
-/* The answer to a query; its size, 0: none is to be sent. */
-size_t mr_stub_query(struct mr_stub *stub, const void *query, size_t size,
-		     uint8_t reply[MR_DNS_REPLY_MAX]);
+void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t port,
+		     uint16_t source_port);
+/* The answer to a query; its size, 0: none is to be sent.  *ret_wait: the denial to whose
+ * acknowledgement the answer is to wait, which is the caller's to do; 0: none. */
+size_t mr_stub_query(struct mr_stub *stub, const void *query, size_t size, uint16_t source_port,
+		     uint8_t reply[MR_DNS_REPLY_MAX], uint32_t *ret_wait);
+/* A denial was dealt with.  Unknown ids are nobody's. */
+void mr_stub_acknowledge(struct mr_stub *stub, uint32_t id);
 /* Connections that are open. */
 size_t mr_stub_connections(const struct mr_stub *stub);

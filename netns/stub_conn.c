@@ -288,6 +288,13 @@ static enum step step_linger(struct mr_stub_conn *conn, uint64_t now_ns)
 	return GO_ON;
 }
 
+static enum step step_reset(struct mr_stub_conn *conn, uint64_t now_ns)
+{
+	(void)now_ns;
+	mr_stub_conn_reset(conn);
+	return GO_ON;
+}
+
 static enum step step_none(struct mr_stub_conn *conn, uint64_t now_ns)
 {
 	(void)conn;
@@ -299,7 +306,7 @@ static enum step (*const steps[MR_STUB_OVER])(struct mr_stub_conn *conn, uint64_
 	[MR_STUB_SNIFF] = step_sniff,	[MR_STUB_HANDSHAKE] = step_handshake,
 	[MR_STUB_READ] = step_read,	[MR_STUB_DELAY] = step_none,
 	[MR_STUB_WRITE] = step_write,	[MR_STUB_NEVER] = step_none,
-	[MR_STUB_LINGER] = step_linger,
+	[MR_STUB_LINGER] = step_linger, [MR_STUB_RESET] = step_reset,
 };
 
 static void watch(struct mr_stub_conn *conn, enum step what)
@@ -324,7 +331,7 @@ void mr_stub_drive(struct mr_stub_conn *conn, uint64_t now_ns)
 
 	conn->again = false;
 	for (int i = 0; what == GO_ON && i < STEPS_PER_TURN && conn->phase != MR_STUB_OVER; i++)
-		what = steps[conn->phase](conn, now_ns);
+		what = conn->told ? WAIT_TIME : steps[conn->phase](conn, now_ns);
 	if (conn->phase == MR_STUB_OVER)
 		return;
 	conn->again = what == GO_ON;
@@ -335,7 +342,7 @@ void mr_stub_conn_event(struct mr_source *source, uint32_t events)
 {
 	struct mr_stub_conn *conn = source->owner;
 
-	if (conn->phase == MR_STUB_NEVER || conn->phase == MR_STUB_DELAY) {
+	if (conn->told || conn->phase == MR_STUB_NEVER || conn->phase == MR_STUB_DELAY) {
 		if (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
 			close_conn(conn);
 		return;
@@ -343,8 +350,21 @@ void mr_stub_conn_event(struct mr_source *source, uint32_t events)
 	mr_stub_drive(conn, mr_now_ns());
 }
 
+uint64_t mr_stub_conn_next(const struct mr_stub_conn *conn, uint64_t now_ns)
+{
+	if (conn->told)
+		return conn->told_due_ns;
+	return conn->again ? now_ns : conn->due_ns;
+}
+
 void mr_stub_conn_due(struct mr_stub_conn *conn, uint64_t now_ns)
 {
+	if (conn->told && conn->told_due_ns > now_ns)
+		return;
+	if (conn->told) {
+		conn->told = 0;
+		conn->again = true;
+	}
 	if (conn->again) {
 		mr_stub_drive(conn, now_ns);
 		return;

@@ -23,6 +23,7 @@ enum mr_stub_phase {
 	MR_STUB_WRITE,
 	MR_STUB_NEVER, /* an answer that never comes */
 	MR_STUB_LINGER, /* answered; what still comes is dropped */
+	MR_STUB_RESET, /* is about to be reset */
 	MR_STUB_OVER,
 };
 
@@ -46,11 +47,13 @@ struct mr_stub_conn {
 	struct mr_source source;
 	int fd;
 	uint32_t address;
-	uint16_t port;
+	uint16_t port, source_port;
 	const char *host; /* whose address it is */
 	enum mr_stub_phase phase;
 	uint64_t
 		due_ns; /* when the phase is over, or the connection is to be driven on; 0: never */
+	uint32_t told; /* denial that must be acknowledged before anything more; 0: none */
+	uint64_t told_due_ns; /* when that is given up */
 	bool again; /* due_ns means: there is more to do at once */
 	bool head_timed; /* a request's head has begun */
 	struct mr_tls_session *tls;
@@ -70,6 +73,7 @@ struct mr_stub {
 	struct mr_stub_opts opts;
 	struct mr_source timer;
 	struct mr_stub_round *rounds;
+	uint32_t last_id; /* of a denial */
 	struct mr_stub_conn *conns[MR_STUB_CONNECTIONS_MAX];
 	size_t n;
 };
@@ -82,6 +86,8 @@ void mr_stub_deny(struct mr_stub_conn *conn, const char *op, const char *object,
 void mr_stub_drive(struct mr_stub_conn *conn, uint64_t now_ns);
 void mr_stub_conn_event(struct mr_source *source, uint32_t events);
 void mr_stub_conn_due(struct mr_stub_conn *conn, uint64_t now_ns);
+/* When it wants to be driven on; 0: not by time. */
+uint64_t mr_stub_conn_next(const struct mr_stub_conn *conn, uint64_t now_ns);
 /* Reset it. */
 void mr_stub_conn_reset(struct mr_stub_conn *conn);
 

@@ -27,6 +27,17 @@
 
 #define BATCH_MAX 64 /* connections or datagrams in one turn of the loop */
 #define SAY_MS 1000
+#define PENDING_MAX 64 /* answers that wait for an acknowledgement */
+#define PENDING_MS 1000
+
+/* A name that does not exist, and who is told so once it was looked who that is. */
+struct pending {
+	uint32_t id; /* 0: free */
+	uint64_t due_ns;
+	struct sockaddr_in6 from, to;
+	size_t size;
+	uint8_t reply[MR_DNS_REPLY_MAX];
+};
 
 struct server {
 	struct mr_netd *netd;
@@ -36,6 +47,7 @@ struct server {
 	struct mr_stub *stub;
 	struct mr_stub_count *counts;
 	struct mr_source channel, doors[MR_DOORS];
+	struct pending pending[PENDING_MAX];
 	uint64_t lost;
 	bool over;
 };
@@ -45,13 +57,15 @@ static void put_text(char *to, size_t size, const char *from)
 	snprintf(to, size, "%s", from ? from : "");
 }
 
-static void on_denial(void *owner, const struct mr_stub_denial *d)
+static bool on_denial(void *owner, const struct mr_stub_denial *d)
 {
 	struct server *server = owner;
 	struct mr_stub_denied message = {
 		.head = { .type = MR_STUB_DENIED, .size = sizeof(message) },
+		.id = d->id,
 		.address = d->address,
 		.port = d->port,
+		.source_port = d->source_port,
 	};
 
 	put_text(message.op, sizeof(message.op), d->op);
@@ -60,8 +74,10 @@ static void on_denial(void *owner, const struct mr_stub_denial *d)
 	put_text(message.reason, sizeof(message.reason), d->reason);
 	put_text(message.object, sizeof(message.object), d->object);
 	/* A payload that is refused faster than anybody can read is told of in one number. */
-	if (mr_send_msg(server->netd->channel, &message, sizeof(message), NULL, 0) < 0)
-		server->lost++;
+	if (mr_send_msg(server->netd->channel, &message, sizeof(message), NULL, 0) == 0)
+		return true;
+	server->lost++;
+	return false;
 }
 
 /* The IPv4 address and port that a socket address is; 0: it is another one. */
@@ -91,7 +107,7 @@ static void deny_door(struct server *server, const char *op, const struct sockad
 
 	inet_ntop(AF_INET, &in, address, sizeof(address));
 	snprintf(object, sizeof(object), "%s:%u", address, denial.port);
-	on_denial(server, &denial);
+	on_denial(server, &denial); /* nobody waits for it */
 }
 
 static void reset_connection(int fd)
@@ -103,10 +119,11 @@ static void reset_connection(int fd)
 }
 
 /* -1: there is none. */
-static int accept_one(int door, struct sockaddr_in6 *ret_to)
+static int accept_one(int door, struct sockaddr_in6 *ret_from, struct sockaddr_in6 *ret_to)
 {
-	socklen_t len = sizeof(*ret_to);
-	int fd = accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	socklen_t len = sizeof(*ret_to), from_len = sizeof(*ret_from);
+	int fd =
+		accept4(door, (struct sockaddr *)ret_from, &from_len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0 && getsockname(fd, (struct sockaddr *)ret_to, &len) < 0)
 		fd = mr_close(fd);
@@ -116,21 +133,22 @@ static int accept_one(int door, struct sockaddr_in6 *ret_to)
 static void on_tcp(struct mr_source *source, uint32_t events)
 {
 	struct server *server = source->owner;
-	struct sockaddr_in6 to = { 0 };
+	struct sockaddr_in6 from = { 0 }, to = { 0 };
 
 	(void)events;
 	for (int i = 0; i < BATCH_MAX; i++) {
-		int fd = accept_one(source->fd, &to);
+		int fd = accept_one(source->fd, &from, &to);
 		if (fd < 0)
 			return;
-		mr_stub_connect(server->stub, fd, ipv4_of(&to), ntohs(to.sin6_port));
+		mr_stub_connect(server->stub, fd, ipv4_of(&to), ntohs(to.sin6_port),
+				ntohs(from.sin6_port));
 	}
 }
 
 static void on_dns_tcp(struct mr_source *source, uint32_t events)
 {
-	struct sockaddr_in6 to = { 0 };
-	int fd = accept_one(source->fd, &to);
+	struct sockaddr_in6 from = { 0 }, to = { 0 };
+	int fd = accept_one(source->fd, &from, &to);
 
 	(void)events;
 	if (fd < 0)
@@ -139,23 +157,64 @@ static void on_dns_tcp(struct mr_source *source, uint32_t events)
 	reset_connection(fd);
 }
 
+/* What cannot be sent is a lost datagram, as there always are. */
+static void send_pending(struct server *server, struct pending *p)
+{
+	mr_doors_reply(server->doors[MR_DOOR_DNS_UDP].fd, p->reply, p->size, &p->from, &p->to);
+	p->id = 0;
+}
+
+/* Without room the oldest goes at once. */
+static struct pending *find_room(struct server *server)
+{
+	struct pending *oldest = &server->pending[0];
+
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		if (!server->pending[i].id)
+			return &server->pending[i];
+		if (server->pending[i].due_ns < oldest->due_ns)
+			oldest = &server->pending[i];
+	}
+	send_pending(server, oldest);
+	return oldest;
+}
+
+/* Milliseconds to the next one that has waited long enough; -1: none waits. */
+static int send_overdue(struct server *server)
+{
+	const uint64_t now = mr_now_ns();
+	uint64_t next = 0;
+
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		struct pending *p = &server->pending[i];
+
+		if (p->id && p->due_ns <= now)
+			send_pending(server, p);
+		if (p->id && (!next || p->due_ns < next))
+			next = p->due_ns;
+	}
+	return next ? (int)((next - now) / 1000000) + 1 : -1;
+}
+
 static void on_dns_udp(struct mr_source *source, uint32_t events)
 {
 	struct server *server = source->owner;
-	uint8_t query[1500], reply[MR_DNS_REPLY_MAX];
-	struct sockaddr_in6 from = { 0 }, to = { 0 };
+	uint8_t query[1500];
 
 	(void)events;
 	for (int i = 0; i < BATCH_MAX; i++) {
-		ssize_t n = mr_doors_receive(source->fd, query, sizeof(query), &from, &to);
-		size_t size;
+		struct pending p = { 0 };
+		ssize_t n = mr_doors_receive(source->fd, query, sizeof(query), &p.from, &p.to);
 
 		if (n < 0)
 			return;
-		size = mr_stub_query(server->stub, query, (size_t)n, reply);
-		/* What cannot be sent is a lost datagram, as there always are. */
-		if (size > 0)
-			mr_doors_reply(source->fd, reply, size, &from, &to);
+		p.size = mr_stub_query(server->stub, query, (size_t)n, ntohs(p.from.sin6_port),
+				       p.reply, &p.id);
+		p.due_ns = mr_now_ns() + PENDING_MS * 1000000ULL;
+		if (p.size > 0 && p.id)
+			*find_room(server) = p;
+		else if (p.size > 0)
+			send_pending(server, &p);
 	}
 }
 
@@ -172,6 +231,21 @@ static void on_udp(struct mr_source *source, uint32_t events)
 	}
 }
 
+static void acknowledge(struct server *server, const char *message, size_t size)
+{
+	struct mr_stub_ack ack;
+
+	if (size != sizeof(ack))
+		return;
+	memcpy(&ack, message, sizeof(ack));
+	if (ack.head.type != MR_STUB_ACK)
+		return;
+	for (size_t i = 0; ack.id && i < PENDING_MAX; i++)
+		if (server->pending[i].id == ack.id)
+			send_pending(server, &server->pending[i]);
+	mr_stub_acknowledge(server->stub, ack.id);
+}
+
 static void on_channel(struct mr_source *source, uint32_t events)
 {
 	struct server *server = source->owner;
@@ -179,6 +253,8 @@ static void on_channel(struct mr_source *source, uint32_t events)
 	ssize_t n = recv(source->fd, buf, sizeof(buf), MSG_DONTWAIT);
 
 	(void)events;
+	if (n > 0)
+		acknowledge(server, buf, (size_t)n);
 	server->over = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
@@ -284,7 +360,7 @@ int mr_stub_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 	if (r == 0)
 		r = confine(netd, err);
 	while (r >= 0 && !server.over)
-		r = mr_loop_run_once(server.loop, -1, err);
+		r = mr_loop_run_once(server.loop, send_overdue(&server), err);
 	if (r >= 0)
 		tell_counts(&server);
 	mr_stub_free(server.stub);

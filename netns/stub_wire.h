@@ -22,6 +22,7 @@ enum mr_stub_message {
 	MR_STUB_DENIED, /* struct mr_stub_denied */
 	MR_STUB_COUNTS, /* struct mr_stub_counts: at the end, until all mocks were told */
 	MR_STUB_LOST, /* struct mr_stub_lost: the last message */
+	MR_STUB_ACK, /* to menace-netd: struct mr_stub_ack */
 };
 
 struct mr_stub_authority {
@@ -31,8 +32,9 @@ struct mr_stub_authority {
 
 struct mr_stub_denied {
 	struct mr_netd_head head;
+	uint32_t id; /* for the ACK, which comes once it was looked who asked */
 	uint32_t address; /* IPv4; 0: none */
-	uint16_t port;
+	uint16_t port, source_port;
 	char op[10];
 	char rule[32];
 	char name[MR_MOCK_HOST_MAX + 3]; /* "": none */
@@ -51,6 +53,11 @@ struct mr_stub_counts {
 struct mr_stub_lost {
 	struct mr_netd_head head;
 	uint64_t denials; /* that found no room */
+};
+
+struct mr_stub_ack {
+	struct mr_netd_head head;
+	uint32_t id;
 };
 
 _Static_assert(sizeof(struct mr_stub_authority) <= MR_NETD_MESSAGE_MAX &&

@@ -23,13 +23,16 @@
 #include "runtime/base/str.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
+#include "runtime/supervise/whose.h"
+
+#define LOOKS_MAX 2000 /* at whose socket it is, in one run: each walks through /proc */
 
 struct canned {
 	struct mr_mocks mocks; /* loaded, and once they are handed over without bodies */
 	struct mr_stub_count *counts;
 	bool counted; /* menace-netd told them all */
 	char *pem;
-	uint64_t denied, lost;
+	uint64_t denied, lost, looks;
 };
 
 static void drop_bodies(struct mr_mocks *mocks)
@@ -119,15 +122,40 @@ static void take_authority(struct canned *canned, const struct mr_netd_head *hea
 	canned->pem = mr_str_ndup(message.pem, strnlen(message.pem, sizeof(message.pem) - 1));
 }
 
-/* "GET http://a/x (198.18.0.1:80)" */
-static char *describe(const struct mr_stub_denied *d)
+static pid_t look_who(struct mr_run *run, const struct mr_stub_denied *d, char comm[17])
 {
-	const struct in_addr in = { htonl(d->address) };
-	char address[INET_ADDRSTRLEN] = "?";
+	struct canned *canned = run->network->state;
+	const bool udp = d->address == 0;
+	struct mr_whose whose = { .protocol = udp ? IPPROTO_UDP : IPPROTO_TCP,
+				  .local_port = d->source_port,
+				  .remote_port = d->port };
+	const uint32_t address = htonl(d->address);
 
+	comm[0] = '\0';
+	if (!d->source_port || canned->looks++ >= LOOKS_MAX)
+		return 0;
+	whose.remote.s6_addr[10] = whose.remote.s6_addr[11] = 0xff;
+	memcpy(&whose.remote.s6_addr[12], &address, sizeof(address));
+	return mr_whose_socket(run->launched.init_pid, run->cgroup, &whose, comm);
+}
+
+/* Whoever it was may be answered now. */
+static void acknowledge(struct mr_run *run, uint32_t id)
+{
+	struct mr_stub_ack ack = {
+		.head = { .type = MR_STUB_ACK, .size = sizeof(ack) },
+		.id = id,
+	};
+
+	/* If it cannot be told now, it goes on by itself after a while. */
+	mr_netd_send(&run->network->netd, &ack.head);
+}
+
+/* "GET http://a/x (198.18.0.1:80)" */
+static char *describe(const struct mr_stub_denied *d, const char *address)
+{
 	if (!d->address)
 		return mr_str_dup(d->object);
-	inet_ntop(AF_INET, &in, address, sizeof(address));
 	return mr_str_format("%s (%s:%u)", d->object, address, d->port);
 }
 
@@ -136,7 +164,9 @@ static void take_denied(struct mr_run *run, const struct mr_netd_head *head)
 	struct canned *canned = run->network->state;
 	mr_auto_free char *object = NULL;
 	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK, .time_ns = mr_now_ns() };
+	char address[INET_ADDRSTRLEN] = "", comm[17];
 	struct mr_stub_denied d;
+	struct in_addr in;
 
 	if (head->size != sizeof(d))
 		return;
@@ -145,7 +175,16 @@ static void take_denied(struct mr_run *run, const struct mr_netd_head *head)
 	d.name[sizeof(d.name) - 1] = d.reason[sizeof(d.reason) - 1] = '\0';
 	d.object[sizeof(d.object) - 1] = '\0';
 	canned->denied++;
-	object = describe(&d);
+	in.s_addr = htonl(d.address);
+	if (d.address)
+		inet_ntop(AF_INET, &in, address, sizeof(address));
+	object = describe(&d, address);
+	denial.pid = look_who(run, &d, comm);
+	acknowledge(run, d.id);
+	denial.comm = denial.pid ? comm : NULL;
+	denial.address = d.address ? address : NULL;
+	denial.port = d.address ? d.port : 0;
+	denial.name = d.name[0] ? d.name : NULL;
 	denial.what = d.op;
 	denial.object = object;
 	denial.rule = d.rule;
@@ -194,6 +233,8 @@ static void on_message(struct mr_run *run, const struct mr_netd_head *head)
 		break;
 	case MR_STUB_LOST:
 		take_lost(canned, head);
+		break;
+	case MR_STUB_ACK: /* is ours to say */
 		break;
 	}
 }

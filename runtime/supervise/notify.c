@@ -191,6 +191,23 @@ void mr_notify_format_address(const void *addr, size_t len, char *buf, size_t si
 	}
 }
 
+/* The members of a denial that name an address of these families, text in buf. */
+static void set_address(struct mr_denial *denial, const void *addr, size_t len,
+			char buf[INET6_ADDRSTRLEN])
+{
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6 = { 0 };
+
+	memcpy(&in6, addr, len < sizeof(in6) ? len : sizeof(in6));
+	memcpy(&in, &in6, sizeof(in));
+	if (in.sin_family == AF_INET)
+		inet_ntop(AF_INET, &in.sin_addr, buf, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, &in6.sin6_addr, buf, INET6_ADDRSTRLEN);
+	denial->address = buf;
+	denial->port = ntohs(in.sin_port); /* lies at the same place in both */
+}
+
 /* Binding to every address or to loopback is harmless without a link. */
 static bool is_local_address(const void *addr, size_t len)
 {
@@ -226,7 +243,7 @@ static bool is_mocked(const struct mr_mocks *mocks, const void *addr, size_t len
 static void judge_among_mocks(struct mr_notify *notify, const char *call, const void *addr,
 			      size_t len)
 {
-	char text[80];
+	char text[80], address[INET6_ADDRSTRLEN];
 	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK,
 				    .what = call,
 				    .object = text,
@@ -243,6 +260,7 @@ static void judge_among_mocks(struct mr_notify *notify, const char *call, const 
 		denial.allow = NULL;
 	}
 	mr_notify_format_address(addr, len, text, sizeof(text));
+	set_address(&denial, addr, len, address);
 	mr_notify_record(notify, &denial);
 }
 
@@ -260,7 +278,7 @@ static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule
 				    .reason = "safe mode: the sandbox has no network" };
 	unsigned char addr[128];
 	sa_family_t family;
-	char text[80];
+	char text[80], address[INET6_ADDRSTRLEN];
 	ssize_t n =
 		mr_notify_read_memory(notify, at, addr, len < sizeof(addr) ? len : sizeof(addr));
 
@@ -281,6 +299,7 @@ static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule
 	if (is_local_address(addr, (size_t)n))
 		denial.allow = "--net loopback";
 	denial.object = text;
+	set_address(&denial, addr, (size_t)n, address);
 	denial.errnum = is_bind ? EADDRNOTAVAIL : ENETUNREACH;
 	mr_notify_record(notify, &denial);
 	answer(notify, denial.errnum);

@@ -35,10 +35,15 @@ static struct mr_stub_count counts[MR_MOCKS_MAX];
 static struct mr_buf denials;
 static struct mr_buf got;
 
-static void on_denial(void *owner, const struct mr_stub_denial *d)
+static bool wants_ack;
+static uint32_t last_id;
+
+static bool on_denial(void *owner, const struct mr_stub_denial *d)
 {
 	(void)owner;
 	mr_buf_printf(&denials, "%s %s (%s)\n", d->op, d->object, d->rule);
+	last_id = d->id;
+	return wants_ack;
 }
 
 /* Mocks up to the NULL. */
@@ -86,7 +91,7 @@ static int connect_to(uint32_t address, uint16_t port)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair),
 			 0);
-	mr_stub_connect(stub, pair[1], address, port);
+	mr_stub_connect(stub, pair[1], address, port, 1);
 	return pair[0];
 }
 
@@ -194,6 +199,7 @@ static void a_body_is_asked_for(void **state)
 static void what_no_mock_answers_is_refused_and_told(void **state)
 {
 	uint8_t reply[MR_DNS_REPLY_MAX];
+	uint32_t wait;
 	int fd;
 
 	(void)state;
@@ -211,8 +217,10 @@ static void what_no_mock_answers_is_refused_and_told(void **state)
 	fd = connect_to(A + 7, 80);
 	assert_true(take(fd, 20));
 	close(fd);
-	assert_int_equal(mr_stub_query(stub, "\1\2\1\0\0\1\0\0\0\0\0\0\1c\0\0\1\0\1", 19, reply),
+	assert_int_equal(mr_stub_query(stub, "\1\2\1\0\0\1\0\0\0\0\0\0\1c\0\0\1\0\1", 19, 1, reply,
+				       &wait),
 			 19);
+	assert_int_equal(wait, 0);
 	assert_string_equal(denials.text, "http GET http://a/y?z (no mock)\n"
 					  "http GET http://b/ (another host's address)\n"
 					  "connect a:22 (no mock)\nconnect ?:80 (no mock)\n"
@@ -406,6 +414,39 @@ static void connections_are_bounded(void **state)
 		close(fds[i]);
 }
 
+static void who_is_refused_waits_until_that_is_told(void **state)
+{
+	uint8_t reply[MR_DNS_REPLY_MAX];
+	uint32_t wait = 0;
+	uint64_t then;
+	int fd, other;
+
+	(void)state;
+	start(0, 1, "http://a/x=body:x", NULL);
+	wants_ack = true;
+	fd = connect_to(A, 80);
+	put(fd, GET("/y") GET("/x"));
+	assert_false(take(fd, 50));
+	assert_int_equal(got.len, 0);
+	other = connect_to(A, 22);
+	assert_false(take(other, 50));
+	mr_stub_acknowledge(stub, last_id + 7); /* nobody's */
+	mr_stub_acknowledge(stub, last_id - 1);
+	assert_false(take(fd, 20));
+	assert_true(mr_str_starts_with(got.text, "HTTP/1.1 502 "));
+	assert_true(mr_str_ends_with(got.text, "\r\n\r\nx"));
+	then = mr_now_ns();
+	assert_true(take(other, 1500)); /* by itself, after a while */
+	assert_true(mr_now_ns() - then < 10000000000ULL);
+	assert_int_equal(mr_stub_query(stub, "\1\2\1\0\0\1\0\0\0\0\0\0\1c\0\0\1\0\1", 19, 1, reply,
+				       &wait),
+			 19);
+	assert_int_equal(wait, last_id);
+	wants_ack = false;
+	close(fd);
+	close(other);
+}
+
 static void no_handshake_no_answer(void **state)
 {
 	int fd;
@@ -435,6 +476,7 @@ int main(void)
 		cmocka_unit_test_teardown(the_first_byte_comes_late, stop),
 		cmocka_unit_test_teardown(the_slow_hold_nobody_up, stop),
 		cmocka_unit_test_teardown(connections_are_bounded, stop),
+		cmocka_unit_test_teardown(who_is_refused_waits_until_that_is_told, stop),
 		cmocka_unit_test_teardown(no_handshake_no_answer, stop),
 	};
 

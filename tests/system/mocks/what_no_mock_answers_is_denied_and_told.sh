@@ -78,5 +78,9 @@ assert_eq "$(json '.denials.rows[] | select(.what == "connect" and .rule == "net
 	python3 "who was denied"
 assert_eq "$(json '.denials.rows[] | select(.object == "unknown.example") | "\(.reason); \(.allow)"')" \
 	"no mock has this name; --mock TARGET=ACTION"
+assert_eq "$(json '.denials.rows[] | "\(.comm) \(.pid > 1)"' | sort -u)" "python3 true" "who was denied"
+assert_eq "$(json '.denials.rows[] | select(.object | startswith("GET http://api.example/other")) | "\(.name) \(.address) \(.port)"')" \
+	"api.example 198.18.0.1 80"
+assert_eq "$(json '.denials.rows[] | select(.object == "8.8.8.8:53") | "\(.name) \(.address) \(.port)"')" "null 8.8.8.8 53"
 # Twice a name: for IPv4 and for IPv6
 assert_eq "$(json '.denials.rows[] | select(.object == "unknown.example") | .count')" 2 "questions"
