@@ -659,6 +659,10 @@ static int make_mocks_dir(struct mr_child *c, struct mr_error *err)
 		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		return mr_err(err, MR_E_SYS, errno, "folder of the mocks: %m");
+	/* Made here: the supervisor's user may not exist in the user namespace of this file system. */
+	r = write_new_file(dir, MR_LAUNCH_MOCKS_CA, 0644, "", 0, err);
+	if (r < 0)
+		return r;
 	tree = mr_mountfd_clone(dir, "", RO_ATTRS, err);
 	return tree < 0 ? tree
 			: mr_mountfd_attach_at(tree, c->root_fd, &MR_LAUNCH_MOCKS_DIR[1], err);

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "netns/stub_wire.h"
 #include "runtime/base/buf.h"
@@ -89,16 +88,15 @@ static size_t make_prefixes(const struct mr_run *run, struct mr_anyip_prefix **r
 	return n;
 }
 
-/* Into the folder that the sandbox's side made for it. */
+/* Into the file that the sandbox's side made for it. */
 static int write_authority(struct mr_run *run, const char *pem, struct mr_error *err)
 {
 	static const char path[] = MR_LAUNCH_MOCKS_POOL "/" MR_LAUNCH_MOCKS_CA;
-	mr_auto_close int fd = openat(run->pool_fd, path,
-				      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	mr_auto_close int fd = openat(run->pool_fd, path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	int r;
 
-	if (fd < 0 || fchmod(fd, 0644) < 0)
-		return mr_err(err, MR_E_SYS, errno, "make the authority's file: %m");
+	if (fd < 0)
+		return mr_err(err, MR_E_SYS, errno, "open the authority's file: %m");
 	r = mr_write_full(fd, pem, strlen(pem));
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write the authority's file: %m") : 0;
 }

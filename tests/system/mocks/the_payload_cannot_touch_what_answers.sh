@@ -43,6 +43,17 @@ mock
 True
 []"
 
+# At every level and in a user namespace, it reads the certificate and changes nothing.
+for option in "--level 2" "--level 3" --userns; do
+	# shellcheck disable=SC2086 # words
+	stub $option --mock 'a.example=body:mock' -- sh -c '(: >/run/mocks/ca.pem) 2>/dev/null || curl -sS https://a.example/'
+	assert_status 0
+	assert_eq "$stdout" mock "answer with $option"
+done
+stub --level 5 --mock 'a.example=body:mock' -- curl -sS https://a.example/
+assert_status 0
+assert_eq "$stdout" mock "answer at level 5"
+
 mkdir "$tmp/out"
 chmod 777 "$tmp/out"
 "$MENACE_RUN" -q -t 100 --net stub --mock 'a.example=body:x' --rw "$tmp/out:/out" -- \
