@@ -2,16 +2,17 @@
 # objects would cost as much as making the sandbox.
 add_executable(menace-run tools/menace-run.c tools/single.c tools/batch.c tools/dry_run.c
   tools/report.c tools/to_store.c tools/cli.c tools/optable.c tools/options.c tools/no_names.c)
-target_link_options(menace-run PRIVATE
-  -Wl,--wrap=getaddrinfo,--wrap=getprotobyname,--wrap=getprotobynumber)
+set(no_names -Wl,--wrap=getaddrinfo,--wrap=gethostbyname,--wrap=getprotobyname
+  -Wl,--wrap=getprotobynumber,--wrap=dlopen)
+target_link_options(menace-run PRIVATE ${no_names})
 target_link_libraries(menace-run PRIVATE mr_spool mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
 if(MENACE_STATIC)
   target_link_options(menace-run PRIVATE -static)
 endif()
 
 # Answers for the network of a sandbox; static, for it starts with a run.
-add_executable(menace-netd tools/menace-netd.c tools/netd_confine.c tools/netd_no_names.c)
-target_link_options(menace-netd PRIVATE -Wl,--wrap=getaddrinfo,--wrap=gethostbyname,--wrap=dlopen)
+add_executable(menace-netd tools/menace-netd.c tools/netd_confine.c tools/no_names.c)
+target_link_options(menace-netd PRIVATE ${no_names})
 target_link_libraries(menace-netd PRIVATE mr_launch mr_stub mr_netns mr_base)
 if(MENACE_STATIC)
   target_link_options(menace-netd PRIVATE -static)

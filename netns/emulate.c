@@ -185,7 +185,7 @@ static int plan_without_netem(struct emulator *e, const struct mr_emulate_opts *
 		    : 0;
 }
 
-/* netem does not keep seeds: what a seed is for goes to tc-bpf. */
+/* netem does not keep the seed: what a seed is for goes to tc-bpf. */
 static void plan_seed(struct emulator *e, uint32_t asked)
 {
 	e->by_drop = asked & mr_drop_can();
@@ -200,7 +200,7 @@ static int plan_without_drop(struct emulator *e, const struct mr_emulate_opts *o
 	char why[160];
 
 	snprintf(why, sizeof(why), "%s, and %.100s",
-		 has_netem ? "this kernel's sch_netem keeps no seed"
+		 has_netem ? "this kernel's sch_netem does not keep it"
 			   : "this kernel has no sch_netem",
 		 cause->msg);
 	if (has_netem)
@@ -218,6 +218,8 @@ static int settle(struct emulator *e, const struct mr_emulate_opts *opts, struct
 	int r;
 
 	e->by_netem = asked;
+	if (opts->rate_varies) /* netem begins its random numbers again with each change */
+		plan_seed(e, asked);
 	r = put_all(e, &cause);
 	if (r == -ENOENT || r == -EOPNOTSUPP) {
 		has_netem = false;
@@ -335,31 +337,71 @@ void mr_emulate_nothing(uint32_t missing, const char *why, struct mr_emulated *r
 	snprintf(ret->no_probe, sizeof(ret->no_probe), "nothing was shaped");
 }
 
-int mr_emulate_read(const struct mr_emulated *emulated, struct mr_emulate_fds *fds,
+static const char *queue_kind(const struct mr_emulated *emulated)
+{
+	return emulated->engines & MR_ENGINE_NETEM ? "netem"
+	       : emulated->engines & MR_ENGINE_TBF ? "tbf"
+						   : NULL;
+}
+
+/* As find(): what we put there nobody but us may take away. */
+static int find_queue(struct mr_rtnl *rtnl, const char *kind, struct mr_qdisc *ret,
+		      struct mr_error *err)
+{
+	int r = mr_qdisc_find(rtnl, MR_QDISC_LO, MR_QDISC_ROOT, kind, ret, err);
+
+	if (r == 0)
+		return mr_err(err, MR_E_KERNEL, ENOENT, "%s is no longer on lo", kind);
+	return r < 0 ? r : 0;
+}
+
+int mr_emulate_read(struct mr_rtnl *rtnl, int drop_map, const struct mr_emulated *emulated,
 		    struct mr_emulate_counts *ret, struct mr_error *err)
 {
-	const char *kind = emulated->engines & MR_ENGINE_NETEM ? "netem"
-			   : emulated->engines & MR_ENGINE_TBF ? "tbf"
-							       : NULL;
-	auto_rtnl struct mr_rtnl *rtnl = NULL;
+	const char *kind = queue_kind(emulated);
 	struct mr_conditions shown;
 	struct mr_qdisc qdisc;
-	int r = mr_rtnl_adopt(mr_take_fd(fds->rtnl), &rtnl, err);
+	int r = 0;
 
 	*ret = (struct mr_emulate_counts){ .has_queue = false };
-	if (r == 0 && kind) {
-		r = mr_qdisc_find(rtnl, MR_QDISC_LO, MR_QDISC_ROOT, kind, &qdisc, err);
-		if (r == 0)
-			return mr_err(err, MR_E_KERNEL, ENOENT, "%s is no longer on lo", kind);
-		if (r > 0) {
-			ret->has_queue = true;
-			ret->queue = qdisc.stats;
-			r = 0;
-		}
+	if (kind) {
+		r = find_queue(rtnl, kind, &qdisc, err);
+		if (r < 0)
+			return r;
+		ret->has_queue = true;
+		ret->queue = qdisc.stats;
 	}
-	if (r == 0 && fds->drop_map >= 0) {
-		r = mr_drop_read(fds->drop_map, &shown, &ret->drop, err);
+	if (drop_map >= 0) {
+		r = mr_drop_read(drop_map, &shown, &ret->drop, err);
 		ret->has_drop = r == 0;
 	}
 	return r;
+}
+
+int mr_emulate_set_rate(struct mr_rtnl *rtnl, const struct mr_emulated *emulated, uint64_t bits,
+			struct mr_error *err)
+{
+	const bool by_netem = emulated->engines & MR_ENGINE_NETEM;
+	struct mr_conditions c = emulated->applied, shown;
+	struct mr_attrs options = { .n = 0 };
+	struct mr_qdisc qdisc;
+	uint64_t in_force;
+	int r;
+
+	mr_assert(queue_kind(emulated));
+	c.rate = bits;
+	if (emulated->engines & MR_ENGINE_TC_BPF)
+		mr_conditions_clear(&c, mr_drop_can());
+	if (by_netem)
+		mr_netem_build(&c, &options);
+	else
+		mr_rate_build(bits, &options);
+	r = mr_qdisc_change(rtnl, MR_QDISC_LO, MR_QDISC_ROOT, queue_kind(emulated), &options, err);
+	if (r == 0)
+		r = find_queue(rtnl, queue_kind(emulated), &qdisc, err);
+	if (r < 0)
+		return r;
+	r = by_netem ? mr_netem_compare(&options, &qdisc.options, &shown, err)
+		     : mr_rate_compare(&options, &qdisc.options, &in_force, err);
+	return r < 0 ? r : 0;
 }

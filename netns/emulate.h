@@ -21,6 +21,7 @@
 #include "netns/qdisc.h"
 
 struct mr_error;
+struct mr_rtnl;
 
 enum mr_engine {
 	MR_ENGINE_NETEM = 1 << 0,
@@ -53,6 +54,7 @@ struct mr_emulate_opts {
 	const struct mr_conditions *asked;
 	bool tolerant; /* leave out what cannot be made here */
 	bool probe; /* measure it with a few datagrams */
+	bool rate_varies; /* mr_emulate_set_rate() will be called */
 };
 
 /* On the loopback of the calling task's namespace, which is up and to which nobody has put anything.
@@ -68,6 +70,10 @@ struct mr_emulate_counts {
 	struct mr_qdisc_stats queue; /* netem's or tbf's */
 	struct mr_drop_counts drop; /* tc-bpf's */
 };
-/* How it went, also when the namespace's processes are gone.  The rtnl descriptor is taken. */
-int mr_emulate_read(const struct mr_emulated *emulated, struct mr_emulate_fds *fds,
+/* How it went, also when the namespace's processes are gone.  drop_map may be -1. */
+int mr_emulate_read(struct mr_rtnl *rtnl, int drop_map, const struct mr_emulated *emulated,
 		    struct mr_emulate_counts *ret, struct mr_error *err);
+
+/* Another rate, which is read back, for a link that has one; packets that wait are kept. */
+int mr_emulate_set_rate(struct mr_rtnl *rtnl, const struct mr_emulated *emulated, uint64_t bits,
+			struct mr_error *err);

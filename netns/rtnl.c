@@ -105,10 +105,15 @@ int mr_rtnl_fd(const struct mr_rtnl *rtnl)
 	return nl_socket_get_fd(rtnl->sock);
 }
 
+static const void *data_of(const struct nlmsghdr *message)
+{
+	return (const char *)message + NLMSG_HDRLEN;
+}
+
 /* The kernel's text in the attributes behind an error; "" without one. */
 static void read_extack(const struct nlmsghdr *message, char text[EXTACK_MAX])
 {
-	const struct nlmsgerr *error = NLMSG_DATA(message);
+	const struct nlmsgerr *error = data_of(message);
 	size_t at = NLMSG_HDRLEN + sizeof(*error);
 	const size_t size = message->nlmsg_len;
 
@@ -137,7 +142,7 @@ static void read_extack(const struct nlmsghdr *message, char text[EXTACK_MAX])
 /* 1: an acknowledgement. */
 static int read_error(const struct nlmsghdr *message, const char *what, struct mr_error *err)
 {
-	const struct nlmsgerr *error = NLMSG_DATA(message);
+	const struct nlmsgerr *error = data_of(message);
 	char text[EXTACK_MAX];
 
 	if (message->nlmsg_len < NLMSG_HDRLEN + sizeof(*error))

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * No names
+ * No names, no plug-ins
  *
- * The netlink library can turn names into addresses and protocols, which menace-run
- * never asks of it.  With these in place of libc's (the linker's --wrap) a static
- * menace-run carries no resolver, and no code that would load a shared object.
+ * The netlink library can turn names into addresses and protocols, and OpenSSL can ask
+ * the host's resolver and load shared objects, which our static programs never want of
+ * them.  With these in place of libc's (the linker's --wrap) they have no code for it.
  */
 #include <netdb.h>
 #include <stddef.h>
 
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		       struct addrinfo **ret);
+struct hostent *__wrap_gethostbyname(const char *name);
 struct protoent *__wrap_getprotobyname(const char *name);
 struct protoent *__wrap_getprotobynumber(int number);
+void *__wrap_dlopen(const char *path, int flags);
 
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		       struct addrinfo **ret)
@@ -33,5 +35,18 @@ struct protoent *__wrap_getprotobyname(const char *name)
 struct protoent *__wrap_getprotobynumber(int number)
 {
 	(void)number;
+	return NULL;
+}
+
+struct hostent *__wrap_gethostbyname(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
+void *__wrap_dlopen(const char *path, int flags)
+{
+	(void)path;
+	(void)flags;
 	return NULL;
 }

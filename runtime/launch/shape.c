@@ -21,6 +21,7 @@ int mr_shape_link(struct mr_child *c, struct mr_error *err)
 		.asked = &asked,
 		.tolerant = mr_spec_tolerates(c->spec, "net"),
 		.probe = true,
+		.rate_varies = mr_spec_rate_walks(c->spec),
 	};
 	uint32_t mask;
 

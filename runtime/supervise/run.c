@@ -476,20 +476,16 @@ static int start_deadlines(struct mr_run *run, struct mr_error *err)
 
 /* --- transitions ---------------------------------------------------------------- */
 
-static void take(int *to, int *from)
-{
-	mr_close(*to);
-	*to = *from;
-	*from = -1;
-}
-
 static enum mr_run_state when_built(struct mr_run *run, struct message *m)
 {
+	int *const places[] = { &run->root_fd, &run->pool_fd, &run->upper_fd, &run->lower_fd };
+
 	run->built = *m->msg;
-	for (size_t i = 0; i < 4; i++)
-		take((int *[]){ &run->root_fd, &run->pool_fd, &run->upper_fd, &run->lower_fd }[i],
-		     &m->fds[i]);
-	mr_shaping_begin(run, m->fds);
+	for (size_t i = 0; i < N_ELEMENTS(places); i++) {
+		mr_close(*places[i]);
+		*places[i] = mr_take_fd(m->fds[i]);
+	}
+	mr_shaping_take(run, m->fds);
 	if (mr_narrowing_needs_landlock(run->spec) && !run->built.built.landlock_abi)
 		mr_receipt_degrade(&run->receipt, "landlock", "this kernel has no Landlock");
 	if (mr_result_workspace_note(run))
@@ -524,6 +520,8 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 	r = mr_narrowing_verify(run, err);
 	if (r == 0)
 		r = mr_network_verify(run, err);
+	if (r == 0)
+		r = mr_shaping_begin(run, err);
 	if (r == 0)
 		r = mr_receipt_complete(&run->receipt, &in, err);
 	if (r == 0)

@@ -9,14 +9,20 @@
  */
 #include "runtime/supervise/shaping.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
 
+#include "netns/rtnl.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/spec/net.h"
 #include "runtime/supervise/state.h"
+
+#define STEP_NS 1000000000ULL /* of a rate that walks */
 
 static const struct mr_emulated *result_of(const struct mr_run *run)
 {
@@ -29,18 +35,112 @@ static uint32_t asked_of(const struct mr_run *run, struct mr_conditions *asked)
 	return mr_conditions_asked(asked);
 }
 
-void mr_shaping_begin(struct mr_run *run, int fds[8])
+void mr_shaping_take(struct mr_run *run, int fds[8])
 {
 	struct mr_shaping *s = &run->shaping;
-	const struct mr_emulated *result = result_of(run);
+	struct mr_emulated *result = &run->built.built.shape;
+	struct mr_error err = MR_ERROR_INIT;
 	char names[MR_CONDITIONS_NAMES_SIZE];
 
-	s->fds = (struct mr_emulate_fds){ .rtnl = fds[6], .drop_map = fds[7] };
-	fds[6] = fds[7] = -1;
+	mr_shaping_end(run);
+	/* Another process's texts end where they say, or here. */
+	result->why[sizeof(result->why) - 1] = '\0';
+	result->no_probe[sizeof(result->no_probe) - 1] = '\0';
+	s->drop_map = mr_take_fd(fds[7]);
 	s->open = true;
+	if (fds[6] >= 0 && mr_rtnl_adopt(mr_take_fd(fds[6]), &s->rtnl, &err) < 0)
+		snprintf(s->why, sizeof(s->why), "%.190s", err.msg);
 	if (result->missing)
 		mr_receipt_degrade(&run->receipt, "net", "%s: %s",
 				   mr_conditions_names(result->missing, names), result->why);
+}
+
+/* A step of at most an eighth of the way, back from where it would leave it. */
+static uint64_t next_rate(struct mr_rate_walk *walk, uint64_t low, uint64_t high)
+{
+	const int64_t reach = (int64_t)((high - low) / 8 + 1);
+	int64_t next;
+
+	walk->prng ^= walk->prng << 13;
+	walk->prng ^= walk->prng >> 7;
+	walk->prng ^= walk->prng << 17;
+	next = (int64_t)walk->now + (int64_t)(walk->prng % (uint64_t)(2 * reach + 1)) - reach;
+	if (next < (int64_t)low)
+		next = 2 * (int64_t)low - next;
+	if (next > (int64_t)high)
+		next = 2 * (int64_t)high - next;
+	return next < (int64_t)low ? low : (uint64_t)next; /* a way shorter than a step */
+}
+
+static void stop_walk(struct mr_run *run)
+{
+	struct mr_rate_walk *walk = &run->shaping.walk;
+	const int fd = walk->timer.fd;
+
+	if (!walk->walking)
+		return;
+	mr_loop_remove(run->host->loop, &walk->timer);
+	mr_close(fd);
+	walk->walking = false;
+}
+
+static int step(struct mr_run *run, struct mr_error *err)
+{
+	struct mr_rate_walk *walk = &run->shaping.walk;
+	const uint64_t next = next_rate(walk, run->spec->net_rate_min, run->spec->net_rate_max);
+	int r = mr_emulate_set_rate(run->shaping.rtnl, result_of(run), next, err);
+
+	if (r < 0)
+		return r;
+	walk->now = next;
+	walk->lowest = next < walk->lowest ? next : walk->lowest;
+	walk->highest = next > walk->highest ? next : walk->highest;
+	walk->steps++;
+	return mr_timer_arm(walk->timer.fd, mr_now_ns() + STEP_NS, err);
+}
+
+static void on_step(struct mr_source *source, uint32_t events)
+{
+	struct mr_run *run = source->owner;
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)events;
+	mr_timer_ack(source->fd);
+	if (step(run, &err) == 0)
+		return;
+	mr_log_warn("run %s: rate of the network link: %s", run->id, err.msg);
+	snprintf(run->shaping.walk.why, sizeof(run->shaping.walk.why), "%.190s", err.msg);
+	stop_walk(run);
+}
+
+int mr_shaping_begin(struct mr_run *run, struct mr_error *err)
+{
+	struct mr_rate_walk *walk = &run->shaping.walk;
+	const struct mr_conditions *applied = &result_of(run)->applied;
+	int timer, r;
+
+	if (!mr_spec_rate_walks(run->spec) || !run->shaping.rtnl ||
+	    !(mr_conditions_asked(applied) & MR_CONDITION_BIT(rate)))
+		return 0;
+	walk->now = walk->lowest = walk->highest = applied->rate;
+	walk->seed = run->spec->net_seed;
+	if (walk->seed == MR_UNSET) {
+		if (getrandom(&walk->seed, sizeof(walk->seed), 0) != (ssize_t)sizeof(walk->seed))
+			return mr_err(err, MR_E_SYS, errno, "draw a seed: %m");
+		walk->seed >>= 11; /* a number that every reader of JSON keeps */
+	}
+	/* Seeds that are near each other must not give walks that are; never 0. */
+	walk->prng = (walk->seed + 1) * 0x9e3779b97f4a7c15ULL | 1;
+	timer = mr_timer_open(err);
+	if (timer < 0)
+		return timer;
+	r = mr_loop_add(run->host->loop, &walk->timer, timer, EPOLLIN, on_step, run, err);
+	if (r < 0) {
+		mr_close(timer);
+		return r;
+	}
+	walk->walking = true;
+	return mr_timer_arm(timer, mr_now_ns() + STEP_NS, err);
 }
 
 void mr_shaping_collect(struct mr_run *run)
@@ -48,11 +148,13 @@ void mr_shaping_collect(struct mr_run *run)
 	struct mr_shaping *s = &run->shaping;
 	struct mr_error err = MR_ERROR_INIT;
 
-	if (!s->open || s->fds.rtnl < 0) {
-		snprintf(s->why, sizeof(s->why), "nothing was shaped");
+	stop_walk(run);
+	if (!s->rtnl) {
+		if (!s->why[0])
+			snprintf(s->why, sizeof(s->why), "nothing was shaped");
 		return;
 	}
-	s->counted = mr_emulate_read(result_of(run), &s->fds, &s->counts, &err) == 0;
+	s->counted = mr_emulate_read(s->rtnl, s->drop_map, result_of(run), &s->counts, &err) == 0;
 	if (s->counted)
 		return;
 	snprintf(s->why, sizeof(s->why), "%.190s", err.msg);
@@ -65,8 +167,8 @@ void mr_shaping_end(struct mr_run *run)
 
 	if (!s->open)
 		return;
-	mr_close(s->fds.rtnl);
-	mr_close(s->fds.drop_map);
+	s->rtnl = mr_rtnl_free(s->rtnl);
+	mr_close(s->drop_map);
 	s->open = false;
 }
 
@@ -119,6 +221,8 @@ static json_t *requested_json(const struct mr_spec *spec)
 #include "netns/conditions.def"
 #undef CONDITION
 	object = conditions_json(&c, mr_conditions_asked(&c));
+	if (mr_spec_rate_walks(spec) && spec->net_seed != MR_UNSET)
+		json_object_set_new(object, "seed", count(spec->net_seed));
 	if (spec->net_rate_min != MR_UNLIMITED)
 		json_object_set_new(object, "rate_min", count(spec->net_rate_min));
 	if (spec->net_rate_max != MR_UNLIMITED)
@@ -207,6 +311,16 @@ static void set_drops(json_t *measured, const struct mr_emulated *result,
 			    counts->has_drop ? count(counts->drop.corrupted) : json_null());
 }
 
+static json_t *walk_json(const struct mr_rate_walk *walk)
+{
+	if (!walk->highest)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s?}", "seed", count(walk->seed), "steps",
+			 count(walk->steps), "lowest", count(walk->lowest), "highest",
+			 count(walk->highest), "last", count(walk->now), "why",
+			 walk->why[0] ? walk->why : NULL);
+}
+
 static json_t *measured_json(const struct mr_run *run)
 {
 	const struct mr_shaping *s = &run->shaping;
@@ -215,6 +329,7 @@ static json_t *measured_json(const struct mr_run *run)
 	json_object_set_new(measured, "queue", s->counted ? queue_json(&s->counts) : json_null());
 	if (s->counted)
 		set_drops(measured, result_of(run), &s->counts);
+	json_object_set_new(measured, "rate_walk", walk_json(&s->walk));
 	json_object_set_new(measured, "why", s->counted ? json_null() : json_string(s->why));
 	return measured;
 }

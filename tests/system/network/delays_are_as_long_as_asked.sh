@@ -24,7 +24,9 @@ delay()
 	assert_eq "$(link overtaken)" 0 "overtaken at $1 ms"
 	assert_eq "$(shaping 'applied.latency_ms * 1000 | round')" "$1"000 "applied delay"
 	assert_eq "$(shaping 'applied.round_trip_ms | round')" $((2 * $1)) "applied round trip"
-	near "$(link median_us)" "$1"000 2 && near "$(shaping 'measured.probe.rtt_min_ms')" $((2 * $1)) 5
+	# Under emulation 10 ms and 2 % of it are no more than what a busy machine adds to some packets.
+	near "$(link q1_us)" "$1"000 2 && { [ "$1" -lt 50 ] || near "$(link median_us)" "$1"000 2; } &&
+		[ "$(link min_us)" -ge "$1"000 ] && near "$(shaping 'measured.probe.rtt_min_ms')" $((2 * $1)) 5
 }
 
 for ms in 10 50 200 500; do
@@ -58,12 +60,12 @@ twice order || fail "another order: $link"
 
 # What netem cannot do with a seed, our own programs do; the same packets are lost.
 shaped latency_ms=20 loss_percent=5 seed=7
-send $packets 64 100 $all 2000
+send $packets 64 500 $all 2000
 first=$(link which)
 [[ $(shaping engine) =~ ^netem(\+tc-bpf)?$ ]] || fail "engine $(shaping engine)"
-near "$(link median_us)" 20000 3 || fail "delay beside a loss: $link"
+near "$(link q1_us)" 20000 3 || fail "delay beside a loss: $link"
 within "$(link lost)" $packets 0.05 4 || fail "loss beside a delay: $link"
-send $packets 64 100 $all 2000
+send $packets 64 500 $all 2000
 assert_eq "$(link which)" "$first" "packets lost with a seed"
 
 # A delay and a rate: packets wait for each other, and then on the way.

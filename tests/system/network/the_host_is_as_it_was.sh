@@ -29,6 +29,7 @@ picture()
 		sort -z | xargs -0 grep -a -H . 2>/dev/null
 }
 
+# same WHEN
 same()
 {
 	picture >"$tmp/picture"
@@ -40,7 +41,7 @@ run --net loopback --set net.loss_percent=1 -- true # what is made once is there
 picture >"$tmp/before"
 
 mkfifo "$tmp/fifo"
-start()
+start_run()
 {
 	"$MENACE_RUN" --net loopback --set net.loss_percent=50 --set net.rate=1mbit -- \
 		sh -c 'echo ready; exec sleep 1000' >"$tmp/fifo" 2>"$tmp/run.err" &
@@ -50,14 +51,14 @@ start()
 	assert_eq "$word" ready
 }
 
-start
+start_run
 same "during a run"
 kill -TERM $pid
 wait $pid
 same "after a run"
 
 for _ in 1 2 3; do
-	start
+	start_run
 	kill -KILL $pid
 	wait $pid 2>/dev/null
 done
