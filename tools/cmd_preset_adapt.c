@@ -18,6 +18,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "runtime/scenario/adapt.h"
+#include "runtime/scenario/draws.h"
 #include "runtime/scenario/evidence.h"
 #include "runtime/store/query.h"
 #include "tools/cmd_preset.h"
@@ -193,12 +194,6 @@ static const char *string_of(const json_t *row, const char *key)
 	return text ? text : "";
 }
 
-static char *value_text(const json_t *row, const char *key)
-{
-	return json_dumps(json_object_get(row, key),
-			  JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
-}
-
 static void tell(const struct mr_json *preset, const json_t *document)
 {
 	const json_t *changes = json_object_get(document, "changes");
@@ -208,12 +203,11 @@ static void tell(const struct mr_json *preset, const json_t *document)
 	mr_json_path(preset, path, sizeof(path));
 	for (size_t i = 0; i < json_array_size(changes); i++) {
 		const json_t *row = json_array_get(changes, i);
-		mr_auto_free char *old = value_text(row, "old");
-		mr_auto_free char *new = value_text(row, "new");
+		mr_auto_free char *old = mr_draws_text(json_object_get(row, "old"));
+		mr_auto_free char *new = mr_draws_text(json_object_get(row, "new"));
 
 		mr_log_notice("%s%s%s: %s becomes %s (%s)", path, path[0] ? ": " : "",
-			      string_of(row, "variable"), old ? old : "?", new ? new : "?",
-			      string_of(row, "why"));
+			      string_of(row, "variable"), old, new, string_of(row, "why"));
 	}
 	for (size_t i = 0; i < json_array_size(held); i++) {
 		const json_t *row = json_array_get(held, i);
