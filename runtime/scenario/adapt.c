@@ -45,6 +45,13 @@ static const struct rule {
 #undef RULE
 };
 
+static const char *const tests[] = {
+	[TEST_OVER] = "over",
+	[TEST_UNDER] = "under",
+	[TEST_AT_LEAST] = "at least",
+	[TEST_WITHIN] = "within",
+};
+
 /* Votes for one variable. */
 struct ballot {
 	const struct mr_draw *draw;
@@ -113,10 +120,6 @@ static bool passes(const struct rule *rule, double value)
 static void vote(struct adaptation *a, const struct rule *rule, const char *name, int votes,
 		 double value)
 {
-	static const char *const tests[] = { [TEST_OVER] = "over",
-					     [TEST_UNDER] = "under",
-					     [TEST_AT_LEAST] = "at least",
-					     [TEST_WITHIN] = "within" };
 	struct ballot *ballot = NULL;
 	size_t length;
 
@@ -355,11 +358,29 @@ json_t *mr_adapt(json_t *preset, const struct mr_evidence *evidence,
 
 bool mr_adapt_rule_get(size_t i, struct mr_adapt_rule *ret)
 {
+	static const char *const statistics[] = {
+		[STAT_MEAN] = "mean",
+		[STAT_PREDICTED] = "mean with the prediction",
+		[STAT_TREND] = "trend",
+	};
+	static const char *const whens[] = {
+		[WHEN_ALWAYS] = "",
+		[WHEN_ROI_UP] = "roi rises",
+		[WHEN_ROI_DOWN] = "roi falls",
+	};
+	const struct rule *rule;
+
 	if (i >= N_ELEMENTS(rules))
 		return false;
-	*ret = (struct mr_adapt_rule){ .name = rules[i].name,
-				       .series = rules[i].series,
-				       .steps = rules[i].steps,
-				       .of_results = rules[i].source == SOURCE_RESULTS };
+	rule = &rules[i];
+	*ret = (struct mr_adapt_rule){ .name = rule->name,
+				       .series = rule->series,
+				       .steps = rule->steps,
+				       .statistic = statistics[rule->statistic],
+				       .test = tests[rule->test],
+				       .when = whens[rule->when],
+				       .bound = rule->bound,
+				       .weight = rule->weight,
+				       .of_results = rule->source == SOURCE_RESULTS };
 	return true;
 }

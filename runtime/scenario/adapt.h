@@ -22,6 +22,9 @@ struct json_t *mr_adapt(struct json_t *preset, const struct mr_evidence *evidenc
 /* Rows of adapt_rules.def, for documents and tests. */
 struct mr_adapt_rule {
 	const char *name, *series, *steps;
+	const char *statistic, *test, *when; /* in words; when may be empty */
+	double bound;
+	int weight; /* negative: the opposite steps */
 	bool of_results;
 };
 /* The i-th; false after the last. */
