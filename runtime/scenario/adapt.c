@@ -120,13 +120,13 @@ static bool passes(const struct rule *rule, double value)
 static void vote(struct adaptation *a, const struct rule *rule, const char *name, int votes,
 		 double value)
 {
-	struct ballot *ballot = NULL;
-	size_t length;
+	struct ballot *ballot;
+	size_t at = 0, length;
 
-	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->ballots[i].draw->name, name) == 0)
-			ballot = &a->ballots[i];
-	mr_assert(ballot); /* else adapt_rules.def names what draws.def has not */
+	while (at < a->n && strcmp(a->ballots[at].draw->name, name) != 0)
+		at++;
+	mr_assert(at < a->n); /* else adapt_rules.def names what draws.def has not */
+	ballot = &a->ballots[at];
 	ballot->voted = true;
 	ballot->sum += votes;
 	length = strlen(ballot->why);
