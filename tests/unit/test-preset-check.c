@@ -348,6 +348,7 @@ static void losses(void **state)
 		{ "{\"PACKET_LOSS\":\"0.05%\"}", NULL, "{\"PACKET_LOSS\":\"0.05%\"}" },
 		{ "{\"PACKET_LOSS\":0}", NULL, "{\"PACKET_LOSS\":0}" },
 		{ "{\"PACKET_LOSS\":1}", NULL, "{\"PACKET_LOSS\":\"100%\"}" },
+		{ "{\"PACKET_LOSS\":true}", NULL, "{\"PACKET_LOSS\":true}" },
 		{ "{\"PACKET_LOSS\":\"x\"}", NULL, "{\"PACKET_LOSS\":\"x\"}" },
 	};
 	mr_auto_json json_t *over = parse("{\"PACKET_LOSS\": 1.5}");
