@@ -177,10 +177,13 @@ static void many_matches(void **state)
 	const struct mr_suggest_opts opts = { 0 };
 	mr_auto_free char *text = mr_str_alloc(50000 * 11 + 1);
 	mr_auto_json json_t *result = NULL;
+	struct mr_str lines;
 
 	(void)state;
+	mr_str_init(&lines, text, 50000 * 11 + 1);
 	for (size_t i = 0; i < 50000; i++)
-		memcpy(text + i * 11, "import api\n", 11);
+		mr_str_add(&lines, "import api\n");
+	assert_false(lines.truncated);
 	result = suggest("x", text, &opts);
 	assert_int_equal(json_array_size(json_object_get(result, "matches")), 100);
 }
