@@ -122,6 +122,6 @@ void mr_docs_put_adapt_rules(void)
 		printf(" %s %g%s%s: ", rule.test, rule.bound, rule.when[0] ? ", and " : "",
 		       rule.when);
 		put_steps(&rule);
-		printf("\n\n");
+		printf("%s\n\n", rule.of_drawn ? " (generate)" : "");
 	}
 }

@@ -54,6 +54,18 @@ assert_not_contains "$stdout" OS_TYPE
 preset generate -n 0
 assert_eq "$stdout" "[]"
 
+# A step after metrics: told, and from the same seed the same again.
+preset generate -s 20261130 -n 1
+old=$(jq '.[0].NETWORK_LATENCY_MS' <<<"$stdout")
+echo '{"synergy_network_latency": [2, 2], "synergy_roi": 1}' >"$tmp/metrics.json"
+preset generate -s 20261130 -n 1 --metrics "$tmp/metrics.json"
+assert_status 0
+new=$(jq '.[0].NETWORK_LATENCY_MS' <<<"$stdout")
+assert_contains "$stderr" "[0]: NETWORK_LATENCY_MS: $old becomes $new (drawn, synergy_network_latency over (up): synergy_network_latency 2 is over 1)"
+assert_eq "$(jq '.[0].PRESET_SEED' <<<"$stdout")" 20261130
+preset generate -m "$tmp/none.json"
+assert_refused "$tmp/none.json"
+
 preset generate --seed 9007199254740992
 assert_refused "--seed: 9007199254740992 is out of range; accepted: 0 to 9007199254740991"
 PRESET_SEED=x preset generate

@@ -46,7 +46,7 @@ try()
 
 preset generate -s 77 -n 1
 try "$(jq -c '.[0]' <<<"$stdout")"
-for name in high_latency_api user_misuse concurrency_spike; do
+for name in high_latency_api concurrency_spike; do
 	preset canonical "$name" --level low
 	try "$stdout"
 done
