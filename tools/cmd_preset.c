@@ -18,6 +18,8 @@
 #include "runtime/base/rand.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
+#include "runtime/scenario/adapt.h"
+#include "runtime/scenario/evidence.h"
 #include "runtime/scenario/generate.h"
 #include "runtime/scenario/profile.h"
 #include "tools/cmd_preset.h"
@@ -27,7 +29,7 @@
 struct generate {
 	struct mr_cmd_common common;
 	int64_t seed, count;
-	struct mr_cmd_list profile, profiles, severity;
+	struct mr_cmd_list profile, profiles, severity, metrics;
 	const char *output;
 	bool user_misuse, unsafe, linux_only;
 };
@@ -44,6 +46,9 @@ static const struct mr_cmd_row generate_rows[] = {
 	MR_CMD_ROW("profiles", 0, "NAME", LIST, generate, profiles, "the same"),
 	MR_CMD_ROW("severity", 0, "LEVEL", LIST, generate, severity,
 		   "low or high (if not given) for all profiles, or NAME=LEVEL for one"),
+	MR_CMD_ROW("metrics", 'm', "FILE", LIST, generate, metrics,
+		   "make a step after these metrics, as adapt takes them; then the seed makes the "
+		   "presets again with the same metrics only"),
 	MR_CMD_ROW("user-misuse", 0, NULL, FLAG, generate, user_misuse,
 		   "draw misuse, too; also by SANDBOX_INCLUDE_USER_MISUSE and "
 		   "SANDBOX_PRESET_MODE of the environment"),
@@ -116,13 +121,42 @@ static int take_options(const struct generate *g, struct mr_generate_opts *opts,
 	return mr_cmd_preset_misuse(g->user_misuse, &opts->user_misuse, err);
 }
 
+static void adapt_all(json_t *list, const struct mr_evidence *evidence)
+{
+	const struct mr_adapt_opts opts = { .drawn = true };
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		mr_auto_json json_t *adapted = mr_adapt(json_array_get(list, i), evidence, &opts);
+		mr_auto_free char *path = mr_str_format("[%zu]", i);
+
+		mr_cmd_preset_tell(path, adapted);
+		json_array_set(list, i, json_object_get(adapted, "preset"));
+	}
+}
+
+static int follow_metrics(const struct generate *g, json_t *list, struct mr_error *err)
+{
+	struct mr_evidence evidence;
+	int r = 0;
+
+	if (g->metrics.n == 0)
+		return 0;
+	mr_evidence_init(&evidence);
+	for (size_t i = 0; r == 0 && i < g->metrics.n; i++)
+		r = mr_cmd_preset_add_evidence(&evidence, g->metrics.v[i], err);
+	if (r == 0)
+		adapt_all(list, &evidence);
+	mr_evidence_deinit(&evidence);
+	return r;
+}
+
 static int run_generate(void *values, char **words, struct mr_error *err)
 {
 	const struct generate *g = values;
 	struct mr_generate_opts opts = { 0 };
 	mr_auto_free const char **profiles = collect_profiles(g, words, &opts.n_profiles);
 	mr_auto_json json_t *document = NULL;
-	json_t *list = NULL;
+	mr_auto_json json_t *list = NULL;
 	int r = take_options(g, &opts, err);
 
 	opts.profiles = profiles;
@@ -130,14 +164,15 @@ static int run_generate(void *values, char **words, struct mr_error *err)
 		r = choose_seed(g->seed, &opts.seed, err);
 	if (r == 0)
 		r = mr_generate(&opts, &list, err);
+	if (r == 0)
+		r = follow_metrics(g, list, err);
 	if (r < 0)
 		return r;
-	document = list;
 	if (g->common.json)
-		document = json_pack("{s:s, s:I, s:o}", "schema", "menace.presets/1", "seed",
+		document = json_pack("{s:s, s:I, s:O}", "schema", "menace.presets/1", "seed",
 				     (json_int_t)opts.seed, "presets", list);
 	mr_log_notice("seed %ju", (uintmax_t)opts.seed);
-	return mr_cmd_preset_write(g->output, document, err);
+	return mr_cmd_preset_write(g->output, g->common.json ? document : list, err);
 }
 
 static const struct mr_cmd generate = {

@@ -11,6 +11,7 @@
 
 struct json_t;
 struct mr_error;
+struct mr_evidence;
 
 extern const struct mr_cmd mr_cmd_preset_adapt;
 extern const struct mr_cmd mr_cmd_preset_check;
@@ -31,5 +32,10 @@ int mr_cmd_preset_each(const char *word, const char *loss_unit, mr_document_fn *
 		       struct mr_error *err);
 /* MR_E_USAGE with the first problem of a preset that is malformed. */
 int mr_cmd_preset_refuse_malformed(const struct mr_json *preset, struct mr_error *err);
+/* Results or metrics of a file: one document, or one a line. */
+int mr_cmd_preset_add_evidence(struct mr_evidence *evidence, const char *path,
+			       struct mr_error *err);
+/* What mr_adapt() says of the preset at a path, on standard error. */
+void mr_cmd_preset_tell(const char *path, const struct json_t *adapted);
 /* Is misuse among what may be drawn or suggested?  asked: by an option; else by the environment. */
 int mr_cmd_preset_misuse(bool asked, bool *ret, struct mr_error *err);

@@ -18,6 +18,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "runtime/scenario/adapt.h"
+#include "runtime/scenario/draws.h"
 #include "runtime/scenario/evidence.h"
 #include "runtime/store/query.h"
 #include "tools/cmd_preset.h"
@@ -58,16 +59,17 @@ static const struct mr_cmd_row rows[] = {
 
 /* --- evidence -------------------------------------------------------------- */
 
-static int add_document(struct adapt *adapt, json_t *document, const char *source,
+static int add_document(struct mr_evidence *evidence, json_t *document, const char *source,
 			struct mr_error *err)
 {
 	const struct mr_json root = mr_json_root(document, source);
 
-	return mr_evidence_add(&adapt->evidence, &root, err);
+	return mr_evidence_add(evidence, &root, err);
 }
 
 /* What menace-run --batch writes: a document a line. */
-static int add_lines(struct adapt *adapt, const char *text, const char *path, struct mr_error *err)
+static int add_lines(struct mr_evidence *evidence, const char *text, const char *path,
+		     struct mr_error *err)
 {
 	int r = 0;
 
@@ -79,14 +81,14 @@ static int add_lines(struct adapt *adapt, const char *text, const char *path, st
 		if (strspn(text, " \t\r") < n) {
 			r = mr_json_parse(text, n, source, &document, err);
 			if (r == 0)
-				r = add_document(adapt, document, source, err);
+				r = add_document(evidence, document, source, err);
 		}
 		text += n + (text[n] == '\n');
 	}
 	return r;
 }
 
-static int add_file(struct adapt *adapt, const char *path, struct mr_error *err)
+int mr_cmd_preset_add_evidence(struct mr_evidence *evidence, const char *path, struct mr_error *err)
 {
 	mr_auto_free char *text = NULL;
 	mr_auto_json json_t *document = NULL;
@@ -100,11 +102,11 @@ static int add_file(struct adapt *adapt, const char *path, struct mr_error *err)
 	}
 	r = mr_json_parse(text, size, path, &document, err);
 	if (r == 0)
-		return add_document(adapt, document, path, err);
+		return add_document(evidence, document, path, err);
 	line = strcspn(text, "\n");
 	if (line == size || mr_json_parse(text, line, path, &first, NULL) < 0)
 		return r;
-	return add_lines(adapt, text, path, err);
+	return add_lines(evidence, text, path, err);
 }
 
 /* A run of the store as its result was. */
@@ -157,7 +159,7 @@ static int add_runs(struct adapt *adapt, struct mr_error *err)
 		if (r == 0)
 			r = result_of_run(store, run_id, &result, err);
 		if (r == 0)
-			r = add_document(adapt, result, run_id, err);
+			r = add_document(&adapt->evidence, result, run_id, err);
 	}
 	return r;
 }
@@ -167,7 +169,7 @@ static int add_files(struct adapt *adapt, const struct mr_cmd_list *list, struct
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < list->n; i++)
-		r = add_file(adapt, list->v[i], err);
+		r = mr_cmd_preset_add_evidence(&adapt->evidence, list->v[i], err);
 	return r;
 }
 
@@ -193,27 +195,18 @@ static const char *string_of(const json_t *row, const char *key)
 	return text ? text : "";
 }
 
-static char *value_text(const json_t *row, const char *key)
+void mr_cmd_preset_tell(const char *path, const json_t *adapted)
 {
-	return json_dumps(json_object_get(row, key),
-			  JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
-}
+	const json_t *changes = json_object_get(adapted, "changes");
+	const json_t *held = json_object_get(adapted, "held");
 
-static void tell(const struct mr_json *preset, const json_t *document)
-{
-	const json_t *changes = json_object_get(document, "changes");
-	const json_t *held = json_object_get(document, "held");
-	char path[128];
-
-	mr_json_path(preset, path, sizeof(path));
 	for (size_t i = 0; i < json_array_size(changes); i++) {
 		const json_t *row = json_array_get(changes, i);
-		mr_auto_free char *old = value_text(row, "old");
-		mr_auto_free char *new = value_text(row, "new");
+		mr_auto_free char *old = mr_draws_text(json_object_get(row, "old"));
+		mr_auto_free char *new = mr_draws_text(json_object_get(row, "new"));
 
 		mr_log_notice("%s%s%s: %s becomes %s (%s)", path, path[0] ? ": " : "",
-			      string_of(row, "variable"), old ? old : "?", new ? new : "?",
-			      string_of(row, "why"));
+			      string_of(row, "variable"), old, new, string_of(row, "why"));
 	}
 	for (size_t i = 0; i < json_array_size(held); i++) {
 		const json_t *row = json_array_get(held, i);
@@ -231,12 +224,14 @@ static int adapt_one(const struct mr_json *preset, void *owner, struct mr_error 
 	const struct mr_adapt_opts opts = { .unsafe = adapt->unsafe };
 	int r = mr_cmd_preset_refuse_malformed(preset, err);
 	json_t *document;
+	char path[128];
 
 	if (r < 0)
 		return r;
 	document = mr_adapt(preset->value, &adapt->evidence, &opts);
+	mr_json_path(preset, path, sizeof(path));
 	if (!adapt->common.json)
-		tell(preset, document);
+		mr_cmd_preset_tell(path, document);
 	adapt->is_list |= preset->parent != NULL;
 	json_array_append(adapt->presets, json_object_get(document, "preset"));
 	json_array_append_new(adapt->documents, document);

@@ -15,12 +15,12 @@
 #include "runtime/base/units.h"
 #include "runtime/scenario/check.h"
 #include "runtime/scenario/combine.h"
+#include "runtime/scenario/draws.h"
 #include "tools/cmd_preset.h"
 #include "tools/term.h"
 
 #define STATUS_REFUSED 1
 #define STATUS_MALFORMED 2
-#define AS_TEXT (JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15))
 
 /* --- reading, for all that read -------------------------------------------- */
 
@@ -121,7 +121,7 @@ static void print_knobs(const json_t *row)
 
 static void print_variable(const json_t *row)
 {
-	mr_auto_free char *value = json_dumps(json_object_get(row, "value"), AS_TEXT);
+	mr_auto_free char *value = mr_draws_text(json_object_get(row, "value"));
 	const char *effect = string_of(row, "effect");
 	const bool bad = strcmp(effect, "refused") == 0 || strcmp(effect, "malformed") == 0;
 
@@ -130,7 +130,7 @@ static void print_variable(const json_t *row)
 	putchar(' ');
 	mr_term_put(MR_TERM_PLAIN, string_of(row, "variable"));
 	putchar(' ');
-	mr_term_put(MR_TERM_PLAIN, value ? value : "?");
+	mr_term_put(MR_TERM_PLAIN, value);
 	print_knobs(row);
 	if (strcmp(effect, "refused") == 0)
 		printf(": not enforced by this version (%s)", string_of(row, "message"));
@@ -284,10 +284,10 @@ static void print_explained(const char *source, const json_t *explained)
 	json_object_foreach (json_object_get(explained, "knobs"), key, value)
 		printf("  %-26s %s %s\n", key, string_of(value, "text"), string_of(value, "unit"));
 	json_object_foreach (json_object_get(explained, "unenforced"), key, value) {
-		mr_auto_free char *text = json_dumps(value, AS_TEXT);
+		mr_auto_free char *text = mr_draws_text(value);
 
 		printf("  %-26s ", key);
-		mr_term_put(MR_TERM_PLAIN, text ? text : "?");
+		mr_term_put(MR_TERM_PLAIN, text);
 		printf("  (not enforced by this version)\n");
 	}
 }

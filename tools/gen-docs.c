@@ -3,7 +3,7 @@
  * gen-docs: the parts of the documentation that are tables
  *
  *   gen-docs SECTION   one section in scdoc markup (options, fields, presets, variables,
- *                      best-effort, languages, exit-status, failure-modes, commands, tables)
+ *                      best-effort, languages, exit-status, failure-modes, commands, tables, profiles ...)
  *   gen-docs man FILE  a manual page: FILE with each line @SECTION@ replaced by the section
  *   gen-docs roff      copies scdoc's output without the paragraph breaks that mandoc warns of
  *   gen-docs schema    the JSON Schema of menace.spec/1
@@ -27,23 +27,7 @@
 #include "runtime/store/sections.h"
 #include "tools/cli.h"
 #include "tools/cmd.h"
-
-/* Text that scdoc must not take for markup. */
-static void put(const char *text)
-{
-	for (; *text; text++) {
-		if (strchr("\\*_#[]<>~`|", *text))
-			putchar('\\');
-		putchar(*text);
-	}
-}
-
-static void put_strong(const char *text)
-{
-	putchar('*');
-	put(text);
-	putchar('*');
-}
+#include "tools/gen-docs.h"
 
 static void put_underlined(const char *text)
 {
@@ -490,6 +474,11 @@ static const struct section {
 	{ "tables", "@TABLES@", put_tables },
 	{ "syscall-sets", "@SYSCALL_SETS@", put_syscall_sets },
 	{ "failure-modes", "@FAILURE_MODES@", put_failure_modes },
+	{ "profiles", "@PROFILES@", mr_docs_put_profiles },
+	{ "draws", "@DRAWS@", mr_docs_put_draws },
+	{ "keywords", "@KEYWORDS@", mr_docs_put_keywords },
+	{ "combine-rules", "@COMBINE_RULES@", mr_docs_put_combine_rules },
+	{ "adapt-rules", "@ADAPT_RULES@", mr_docs_put_adapt_rules },
 	{ "version", "@VERSION@", put_version },
 };
 

@@ -22,7 +22,7 @@
 #define WINDOW 3
 #define WHY_SIZE 1024
 
-enum source { SOURCE_METRICS, SOURCE_RESULTS };
+enum source { SOURCE_METRICS, SOURCE_RESULTS, SOURCE_DRAWN };
 enum statistic { STAT_MEAN, STAT_PREDICTED, STAT_TREND };
 enum test { TEST_OVER, TEST_UNDER, TEST_AT_LEAST, TEST_WITHIN };
 enum when { WHEN_ALWAYS, WHEN_ROI_UP, WHEN_ROI_DOWN };
@@ -43,6 +43,13 @@ static const struct rule {
 	  bound_, WHEN_##when_,	    weight_, steps_ },
 #include "runtime/scenario/adapt_rules.def"
 #undef RULE
+};
+
+static const char *const tests[] = {
+	[TEST_OVER] = "over",
+	[TEST_UNDER] = "under",
+	[TEST_AT_LEAST] = "at least",
+	[TEST_WITHIN] = "within",
 };
 
 /* Votes for one variable. */
@@ -113,17 +120,13 @@ static bool passes(const struct rule *rule, double value)
 static void vote(struct adaptation *a, const struct rule *rule, const char *name, int votes,
 		 double value)
 {
-	static const char *const tests[] = { [TEST_OVER] = "over",
-					     [TEST_UNDER] = "under",
-					     [TEST_AT_LEAST] = "at least",
-					     [TEST_WITHIN] = "within" };
-	struct ballot *ballot = NULL;
-	size_t length;
+	struct ballot *ballot;
+	size_t at = 0, length;
 
-	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->ballots[i].draw->name, name) == 0)
-			ballot = &a->ballots[i];
-	mr_assert(ballot); /* else adapt_rules.def names what draws.def has not */
+	while (at < a->n && strcmp(a->ballots[at].draw->name, name) != 0)
+		at++;
+	mr_assert(at < a->n); /* else adapt_rules.def names what draws.def has not */
+	ballot = &a->ballots[at];
 	ballot->voted = true;
 	ballot->sum += votes;
 	length = strlen(ballot->why);
@@ -147,17 +150,27 @@ static void cast_votes(struct adaptation *a, const struct rule *rule, double val
 	}
 }
 
+static bool is_considered(const struct adaptation *a, const struct rule *rule)
+{
+	switch (rule->source) {
+	case SOURCE_METRICS:
+		return !a->opts->drawn && mr_evidence_count(a->evidence, "security_score") > 0;
+	case SOURCE_RESULTS:
+		return !a->opts->drawn;
+	case SOURCE_DRAWN:
+		return a->opts->drawn;
+	}
+	return false;
+}
+
 static void apply_rules(struct adaptation *a)
 {
-	const bool metrics = mr_evidence_count(a->evidence, "security_score") > 0;
-
 	for (size_t i = 0; i < N_ELEMENTS(rules); i++) {
 		const struct rule *rule = &rules[i];
 		double value = 0;
 
-		if ((rule->source == SOURCE_METRICS && !metrics) ||
-		    !measure(a->evidence, rule, &value) || !passes(rule, value) ||
-		    !is_when(a->evidence, rule->when))
+		if (!is_considered(a, rule) || !measure(a->evidence, rule, &value) ||
+		    !passes(rule, value) || !is_when(a->evidence, rule->when))
 			continue;
 		json_array_append_new(a->fired, json_string(rule->name));
 		cast_votes(a, rule, value);
@@ -320,7 +333,7 @@ static void take_notes(struct adaptation *a)
 					: mr_str_format("no rule looks at metric \"%s\"", name));
 		metrics |= mr_str_starts_with(name, "synergy_") || strcmp(name, "roi") == 0;
 	}
-	if (metrics && mr_evidence_count(a->evidence, "security_score") == 0)
+	if (metrics && !a->opts->drawn && mr_evidence_count(a->evidence, "security_score") == 0)
 		note(a, mr_str_format("the metrics have no security_score, so no rule over "
 				      "metrics was considered"));
 	if (json_object_size(a->evidence->series) == 0)
@@ -348,18 +361,38 @@ json_t *mr_adapt(json_t *preset, const struct mr_evidence *evidence,
 	take_notes(&a);
 	apply_rules(&a);
 	settle_all(&a);
-	forget_seed(&a);
+	if (!opts->drawn)
+		forget_seed(&a);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "preset", a.preset, "changes", a.changes,
 			 "held", a.held, "fired", a.fired, "notes", a.notes);
 }
 
 bool mr_adapt_rule_get(size_t i, struct mr_adapt_rule *ret)
 {
+	static const char *const statistics[] = {
+		[STAT_MEAN] = "mean",
+		[STAT_PREDICTED] = "mean with the prediction",
+		[STAT_TREND] = "trend",
+	};
+	static const char *const whens[] = {
+		[WHEN_ALWAYS] = "",
+		[WHEN_ROI_UP] = "roi rises",
+		[WHEN_ROI_DOWN] = "roi falls",
+	};
+	const struct rule *rule;
+
 	if (i >= N_ELEMENTS(rules))
 		return false;
-	*ret = (struct mr_adapt_rule){ .name = rules[i].name,
-				       .series = rules[i].series,
-				       .steps = rules[i].steps,
-				       .of_results = rules[i].source == SOURCE_RESULTS };
+	rule = &rules[i];
+	*ret = (struct mr_adapt_rule){ .name = rule->name,
+				       .series = rule->series,
+				       .steps = rule->steps,
+				       .statistic = statistics[rule->statistic],
+				       .test = tests[rule->test],
+				       .when = whens[rule->when],
+				       .bound = rule->bound,
+				       .weight = rule->weight,
+				       .of_results = rule->source == SOURCE_RESULTS,
+				       .of_drawn = rule->source == SOURCE_DRAWN };
 	return true;
 }

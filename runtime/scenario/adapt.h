@@ -12,6 +12,7 @@ struct mr_evidence;
 
 struct mr_adapt_opts {
 	bool unsafe; /* SECURITY_LEVEL may go down to 1 */
+	bool drawn; /* the preset was just drawn: by the rules for such, and it keeps its seed */
 };
 
 /* {"preset", "changes": [{variable, old, new, why}], "held": [{variable, value, why}],
@@ -22,7 +23,10 @@ struct json_t *mr_adapt(struct json_t *preset, const struct mr_evidence *evidenc
 /* Rows of adapt_rules.def, for documents and tests. */
 struct mr_adapt_rule {
 	const char *name, *series, *steps;
-	bool of_results;
+	const char *statistic, *test, *when; /* in words; when may be empty */
+	double bound;
+	int weight; /* negative: the opposite steps */
+	bool of_results, of_drawn;
 };
 /* The i-th; false after the last. */
 bool mr_adapt_rule_get(size_t i, struct mr_adapt_rule *ret);

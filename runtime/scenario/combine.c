@@ -90,12 +90,13 @@ static json_t *take_highest(const struct meeting *m, struct mr_error *err)
 
 static json_t *take_same(const struct meeting *m, struct mr_error *err)
 {
-	mr_auto_free char *before = json_dumps(m->before, JSON_ENCODE_ANY | JSON_SORT_KEYS);
-	mr_auto_free char *value = json_dumps(m->value, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+	mr_auto_free char *before = NULL;
+	mr_auto_free char *value = NULL;
 
-	mr_assert(before && value);
-	if (strcmp(before, value) == 0)
+	if (json_equal(m->before, m->value))
 		return json_incref(m->value);
+	before = mr_draws_text(m->before);
+	value = mr_draws_text(m->value);
 	mr_err(err, MR_E_USAGE, EINVAL,
 	       "%s is %s in %s and %s in %s: a run has one; take it out of one of them", m->name,
 	       before, m->before_label, value, m->label);

@@ -115,7 +115,8 @@ int mr_document_losses(json_t *preset, enum mr_loss_unit unit, char **ret_warnin
 		uint64_t ppm = 0;
 		int r = 0;
 
-		if (!json.value || mr_json_get_text(&json, &text, NULL) < 0 || strchr(text, '%') ||
+		if (!json.value || json_is_boolean(json.value) ||
+		    mr_json_get_text(&json, &text, NULL) < 0 || strchr(text, '%') ||
 		    mr_units_parse_percent(text, &ppm, NULL) < 0 || ppm == 0)
 			continue;
 		if (unit == MR_LOSS_FRACTION)

@@ -137,15 +137,28 @@ void mr_draws_range(const struct mr_draw *draw, const json_t *preset, size_t *re
 	}
 }
 
+char *mr_draws_text(const json_t *value)
+{
+	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_SORT_KEYS |
+					       JSON_REAL_PRECISION(15));
+
+	if (!text)
+		return mr_str_dup("?");
+	if (strlen(text) > MR_DRAWS_TEXT_SIZE)
+		memcpy(text + MR_DRAWS_TEXT_SIZE - 3, "...", 4);
+	for (char *c = text; *c; c++)
+		if (*c == 0x7f)
+			*c = '?';
+	return text;
+}
+
 /* "MIN_BANDWIDTH 50Mbps of a.json" */
 static char *describe(const json_t *preset, const json_t *origins, const char *name)
 {
-	mr_auto_free char *value = json_dumps(json_object_get(preset, name),
-					      JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	mr_auto_free char *value = mr_draws_text(json_object_get(preset, name));
 	const char *origin = json_string_value(json_object_get(origins, name));
 
-	return mr_str_format("%s %s%s%s", name, value ? value : "?", origin ? " of " : "",
-			     origin ? origin : "");
+	return mr_str_format("%s %s%s%s", name, value, origin ? " of " : "", origin ? origin : "");
 }
 
 int mr_draws_check_orders(const json_t *preset, const json_t *origins, struct mr_error *err)

@@ -50,6 +50,9 @@ size_t mr_draws_at_least(const struct mr_draw *draw, uint64_t amount);
  * already has; empty when it leaves none. */
 void mr_draws_range(const struct mr_draw *draw, const struct json_t *preset, size_t *ret_from,
 		    size_t *ret_to);
+/* A value as a message may hold it: JSON, printable, not longer than MR_DRAWS_TEXT_SIZE; malloc'd. */
+#define MR_DRAWS_TEXT_SIZE 80
+char *mr_draws_text(const struct json_t *value);
 /* MR_E_USAGE naming both, and who gave them if there is a label for each variable's origin
  * (object of variable to text, or NULL). */
 int mr_draws_check_orders(const struct json_t *preset, const struct json_t *origins,

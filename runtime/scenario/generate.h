@@ -15,7 +15,7 @@ struct json_t;
 struct mr_error;
 
 #define MR_GENERATE_COUNT_DEFAULT 3
-#define MR_GENERATE_COUNT_MAX 100000
+#define MR_GENERATE_COUNT_MAX 10000
 
 struct mr_generate_opts {
 	uint64_t seed; /* at most MR_RAND_SEED_MAX; seeds go round there */

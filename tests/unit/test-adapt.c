@@ -47,9 +47,9 @@ static void add(struct mr_evidence *evidence, const char *text)
 		fail_msg("%s", err.msg);
 }
 
-static json_t *adapt_unsafe(const char *preset, const char *const *evidence, bool unsafe)
+static json_t *adapt_with(const char *preset, const char *const *evidence,
+			  const struct mr_adapt_opts *opts)
 {
-	const struct mr_adapt_opts opts = { .unsafe = unsafe };
 	mr_auto_json json_t *json = parse(preset);
 	mr_auto_json json_t *before = json_deep_copy(json);
 	struct mr_evidence e;
@@ -58,10 +58,17 @@ static json_t *adapt_unsafe(const char *preset, const char *const *evidence, boo
 	mr_evidence_init(&e);
 	for (size_t i = 0; evidence[i]; i++)
 		add(&e, evidence[i]);
-	result = mr_adapt(json, &e, &opts);
+	result = mr_adapt(json, &e, opts);
 	mr_evidence_deinit(&e);
 	assert_true(json_equal(json, before));
 	return result;
+}
+
+static json_t *adapt_unsafe(const char *preset, const char *const *evidence, bool unsafe)
+{
+	const struct mr_adapt_opts opts = { .unsafe = unsafe };
+
+	return adapt_with(preset, evidence, &opts);
 }
 
 static json_t *adapt(const char *preset, const char *evidence)
@@ -88,9 +95,9 @@ static char *changes_of(const json_t *result)
 	return json_dumps(by_name, JSON_SORT_KEYS | JSON_COMPACT);
 }
 
-static void assert_adapted(const char *evidence, const char *fired, const char *changes)
+static void assert_result(json_t *result, const char *evidence, const char *fired,
+			  const char *changes)
 {
-	mr_auto_json json_t *result = adapt(MIDDLE, evidence);
 	mr_auto_free char *names =
 		json_dumps(json_object_get(result, "fired"), JSON_COMPACT | JSON_ENCODE_ANY);
 	mr_auto_free char *expected =
@@ -101,6 +108,13 @@ static void assert_adapted(const char *evidence, const char *fired, const char *
 		fail_msg("%s fired %s, not %s", evidence, names, expected);
 	if (strcmp(done, changes) != 0)
 		fail_msg("%s changed %s, not %s", evidence, done, changes);
+}
+
+static void assert_adapted(const char *evidence, const char *fired, const char *changes)
+{
+	mr_auto_json json_t *result = adapt(MIDDLE, evidence);
+
+	assert_result(result, evidence, fired, changes);
 }
 
 static const struct {
@@ -242,6 +256,45 @@ static void the_other_rules_and_what_is_near_them(void **state)
 		assert_adapted(rows[i].evidence, rows[i].fired, rows[i].changes);
 }
 
+static const struct {
+	const char *evidence, *fired, *changes;
+} drawn[] = {
+	{ "{\"synergy_efficiency\": 0.05}", "", "{}" },
+	{ "{\"synergy_efficiency\": -0.05}", "", "{}" },
+	{ "{\"synergy_efficiency\": [9, 0.06, 0.06, 0.06]}", "drawn, synergy_efficiency over",
+	  "{\"BANDWIDTH_LIMIT\":\"50Mbps\",\"MAX_BANDWIDTH\":\"100Mbps\",\"MIN_BANDWIDTH\":"
+	  "\"10Mbps\",\"NETWORK_LATENCY_MS\":50}" },
+	{ "{\"synergy_efficiency\": -0.06}", "drawn, synergy_efficiency under",
+	  "{\"BANDWIDTH_LIMIT\":\"5Mbps\",\"MAX_BANDWIDTH\":\"10Mbps\",\"MIN_BANDWIDTH\":"
+	  "\"1Mbps\",\"NETWORK_LATENCY_MS\":200}" },
+	{ "{\"synergy_network_latency\": 1}", "", "{}" },
+	{ "{\"synergy_network_latency\": 1.01}", "drawn, synergy_network_latency over",
+	  "{\"NETWORK_LATENCY_MS\":200}" },
+	{ "{\"synergy_network_latency\": -1.01}", "drawn, synergy_network_latency under",
+	  "{\"NETWORK_LATENCY_MS\":50}" },
+	{ "{\"synergy_throughput\": 5}", "", "{}" },
+	{ "{\"synergy_throughput\": 5.01}", "drawn, synergy_throughput over",
+	  "{\"MAX_BANDWIDTH\":\"100Mbps\",\"MIN_BANDWIDTH\":\"10Mbps\"}" },
+	{ "{\"synergy_throughput\": -5.01}", "drawn, synergy_throughput under",
+	  "{\"MAX_BANDWIDTH\":\"10Mbps\",\"MIN_BANDWIDTH\":\"1Mbps\"}" },
+	/* The rules for others have no say, and predictions neither. */
+	{ "{\"security_score\": 90, \"roi\": [1, 1], \"predicted\": {\"synergy_throughput\": 9}}",
+	  "", "{}" },
+};
+
+static void rules_for_what_was_drawn(void **state)
+{
+	const struct mr_adapt_opts opts = { .drawn = true };
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(drawn); i++) {
+		const char *const evidence[] = { drawn[i].evidence, NULL };
+		mr_auto_json json_t *result = adapt_with(MIDDLE, evidence, &opts);
+
+		assert_result(result, drawn[i].evidence, drawn[i].fired, drawn[i].changes);
+	}
+}
+
 /* The tables above are as long as that of the rules. */
 static void no_rule_is_forgotten(void **state)
 {
@@ -253,6 +306,9 @@ static void no_rule_is_forgotten(void **state)
 	for (size_t i = 0; i < N_ELEMENTS(rows); i++)
 		if (rows[i].fired[0])
 			json_object_set_new(names, rows[i].fired, json_true());
+	for (size_t i = 0; i < N_ELEMENTS(drawn); i++)
+		if (drawn[i].fired[0])
+			json_object_set_new(names, drawn[i].fired, json_true());
 	while (mr_adapt_rule_get(n, &rule)) {
 		if (!mr_str_starts_with(rule.name, "synergy_") &&
 		    !json_object_get(names, rule.name))
@@ -497,6 +553,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_synergy_rule_and_its_opposite),
 		cmocka_unit_test(the_other_rules_and_what_is_near_them),
+		cmocka_unit_test(rules_for_what_was_drawn),
 		cmocka_unit_test(no_rule_is_forgotten),
 		cmocka_unit_test(predictions_count_unless_they_are_0),
 		cmocka_unit_test(votes_are_added_up),

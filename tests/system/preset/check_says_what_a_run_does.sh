@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What check says of a preset is what menace-run then does: it applies, it refuses with the same
+# words, and by the --best-effort that check names it starts and tells what is missing
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$(dirname "$0")/../../lib/preset.sh"
+
+need_root
+
+# try PRESET: judge it, run it, compare.
+try()
+{
+	local applied names verdict
+
+	preset check --json --user-misuse "$1"
+	verdict=$(jq -r .verdict <<<"$stdout")
+	names=$(jq -r '[.presets[].best_effort[]] | join(",")' <<<"$stdout")
+	applied=$(jq -c '[.presets[].variables[] | select(.effect == "applied") | .knobs | keys[]] | unique' \
+		<<<"$stdout")
+	case $verdict in
+	accepted)
+		assert_status 0
+		assert_eq "$names" ""
+		run --preset "$1" -- true
+		assert_status 0
+		assert_eq "$(json '.not_enforced | length')" 0
+		;;
+	refused)
+		assert_status 1
+		run --preset "$1" -- true
+		assert_status 2
+		assert_contains "$stderr" "not enforced by this version"
+		run --best-effort "$names" --preset "$1" -- true
+		assert_status 0
+		assert_eq "$(json '.not_enforced | sort | join(",")')" \
+			"$(tr , '\n' <<<"$names" | sort | paste -sd, -)" "what was not enforced"
+		;;
+	esac
+	run_plain "$MENACE_RUN" --dry-run ${names:+--best-effort "$names"} --preset "$1" -- true
+	assert_eq "$(jq -c '[.knobs | to_entries[] | select(.value.origin == "preset").key] | unique' \
+		<<<"$stdout")" "$applied" "knobs of $1"
+	applied_last=$applied
+}
+
+preset generate -s 77 -n 1
+try "$(jq -c '.[0]' <<<"$stdout")"
+for name in high_latency_api concurrency_spike; do
+	preset canonical "$name" --level low
+	try "$stdout"
+done
+try '{"CPU_LIMIT": "0.5", "TIMEOUT": "20s", "PRESET_SEED": 5, "SCENARIO_NAME": "x", "GPU_LIMIT": 0}'
+assert_eq "$(json '[.name, .limits.cpus, .limits.wall_ms] | join(" ")')" "x 0.5 20000"
+assert_ne "$applied_last" "[]" "knobs that were applied"
+
+# Malformed: the same words.
+for bad in '{"CPU_LIMIT": 65}' '{"MEMORY_LIMT": "1Gi"}' '{"FAILURE_MODES": ["disk", "netwrok"]}' \
+	'{"TIMEOUT": 0}' '{"PRESET_SEED": -1}' '{"SANDBOX_DOCKER": 1}'; do
+	preset check --json "$bad"
+	assert_status 2
+	problem=$(jq -r '.presets[0].problems[0]' <<<"$stdout")
+	run --preset "$bad" -- true
+	assert_refused "--preset: ${problem#text: }"
+done
+
+# All problems at once, by place.
+echo '[{"CPU_LIMIT": "1"}, {"CPU_LIMIT": 65, "MEMORY_LIMT": "1Gi"}]' >"$tmp/two.json"
+preset check -q "$tmp/two.json"
+assert_status 2
+assert_contains "$stdout" "$tmp/two.json: [0]: accepted"
+assert_contains "$stdout" "[1].CPU_LIMIT: \"65\" is out of range; accepted: 0.01 to 64, or unlimited"
+assert_contains "$stdout" 'unknown preset variable "MEMORY_LIMT"; did you mean "MEMORY_LIMIT"?'
+
+# What menace-run refuses for another reason.
+preset check '{"SECURITY_LEVEL": 1}'
+assert_status 1
+assert_contains "$stdout" "level 1 keeps capabilities"
+run --preset '{"SECURITY_LEVEL": 1}' -- true
+assert_status 2
+preset check '{"MIN_BANDWIDTH": "5mbps", "MAX_BANDWIDTH": "1mbps"}'
+assert_status 2
+assert_contains "$stdout" 'MIN_BANDWIDTH "5mbps" is over MAX_BANDWIDTH "1mbps"'
+
+# Misuse on purpose needs consent.
+preset check user_misuse
+assert_status 1
+assert_contains "$stdout" "it misuses on purpose"
+ALLOW_USER_MISUSE_PRESETS=1 preset check user_misuse
+assert_not_contains "$stdout" "it misuses on purpose"
+
+# A loss that may be a fraction is told, and is one on demand.
+preset show '{"PACKET_LOSS": 0.05}'
+assert_contains "$stderr" "PACKET_LOSS: 0.05 is 0.05 percent; if it was meant as a fraction of 1, say --loss-unit fraction"
+preset show --json --loss-unit fraction '{"PACKET_LOSS": 0.05}'
+assert_eq "$stderr" ""
+
+preset show --json '{"CPU_LIMIT": "0.5"}'
+assert_eq "$(jq -r '.knobs["limits.cpus"].text' <<<"$stdout")" 0.5
+assert_eq "$(jq -r .spec.limits.cpus <<<"$stdout")" 0.5
+assert_eq "$(jq -r .spec.schema <<<"$stdout")" menace.spec/1
