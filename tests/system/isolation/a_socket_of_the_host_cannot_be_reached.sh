@@ -37,7 +37,7 @@ wait_until 5 grep -q ready "$tmp/ready2" || fail "no abstract listener"
 
 run_plain perl "$tmp/connect.pl" "$tmp/run/docker.sock" "@$abstract"
 assert_eq "$stdout" $'connected root\nconnected root' "control"
-for options in "" --userns "--level 2" "--net loopback"; do
+for options in "" --userns "--level 2" "--net loopback" "--net allowlist"; do
 	# shellcheck disable=SC2086 # words
 	run $options --lang perl -- "$tmp/connect.pl" "$tmp/run/docker.sock" "/proc/1/root$tmp/run/docker.sock" "@$abstract"
 	assert_eq "$stdout" $'refused No such file or directory\nrefused No such file or directory\nrefused Connection refused' \

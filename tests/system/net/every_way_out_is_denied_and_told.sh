@@ -81,7 +81,7 @@ sni-none        network tls 203.0.113.10:443 tls-sni
 sni-split       network tls split.example \(203.0.113.10:443\) tls-sni
 ech             network tls good.example \(203.0.113.10:443\) tls-ech
 host            network http evil.example \(203.0.113.10:80\) http-host
-host-target     network http target.example \(203.0.113.10:80\) http-host
+host-target     network http 203.0.113.10:80 http-host
 connect         network http tunnel.example \(203.0.113.10:80\) http-connect
 raw             seccomp socket null net
 packet          seccomp socket null net
