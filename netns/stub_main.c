@@ -10,12 +10,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "netns/stub_tls.h"
@@ -321,6 +326,26 @@ static int begin(struct server *server, struct mr_error *err)
 	return r < 0 ? r : tell_authority(server, err);
 }
 
+/* Answers need no socket but those that were handed over.  Whoever took this process over by
+ * what it reads could otherwise ask the host's network, in which it is. */
+static int forbid_sockets(struct mr_error *err)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	const struct sock_fprog program = { .len = N_ELEMENTS(filter), .filter = filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return mr_err(err, MR_E_SYS, errno, "no_new_privs: %m");
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+		return mr_err(err, MR_E_SYS, errno, "forbid sockets: %m");
+	return 0;
+}
+
 /* At the end somebody listens; a little patience is enough. */
 static void say(struct server *server, const void *message, size_t size)
 {
@@ -357,6 +382,8 @@ int mr_stub_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 	struct server server = { .netd = netd, .channel.fd = -1 };
 	int r = begin(&server, err);
 
+	if (r == 0)
+		r = forbid_sockets(err);
 	if (r == 0)
 		r = confine(netd, err);
 	while (r >= 0 && !server.over)

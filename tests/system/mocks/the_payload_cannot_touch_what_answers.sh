@@ -70,4 +70,5 @@ value()
 assert_eq "$(value CapEff) $(value CapPrm) $(value CapBnd)" \
 	"0000000000000000 0000000000000000 0000000000000000" "capabilities"
 assert_eq "$(value NoNewPrivs) $(value Seccomp)" "1 2"
+assert_ge "$(value Seccomp_filters)" 2 "filters"
 assert_ne "$(value Uid | cut -f1)" 0 "user"
