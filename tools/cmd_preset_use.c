@@ -290,6 +290,7 @@ static void print_explained(const char *source, const json_t *explained)
 		mr_term_put(MR_TERM_PLAIN, text);
 		printf("  (not enforced by this version)\n");
 	}
+	print_net(explained);
 }
 
 static int show_one(const struct mr_json *preset, void *owner, struct mr_error *err)

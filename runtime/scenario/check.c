@@ -171,8 +171,8 @@ static int resolve(const struct mr_json *preset, struct mr_spec *spec, struct mr
 }
 
 /* A preset says what the network is like, and not what it is: it is judged in the least that
- * all of it can be applied to. */
-static void choose_net(struct check *c, struct mr_spec *spec)
+ * all of it can be applied to.  The name of that net.mode; NULL: it asks for nothing of a network. */
+static const char *choose_net(struct mr_spec *spec)
 {
 	struct mr_conditions conditions;
 
@@ -182,24 +182,27 @@ static void choose_net(struct check *c, struct mr_spec *spec)
 	else if (mr_conditions_asked(&conditions))
 		spec->net_mode = MR_NET_LOOPBACK;
 	else
-		return;
-	c->net = mr_spec_fields()[MR_FIELD_net_mode].words[spec->net_mode];
+		return NULL;
+	return mr_spec_fields()[MR_FIELD_net_mode].words[spec->net_mode];
 }
 
+/* What only all variables together tell; a run would say the first of it, too. */
 static void check_whole(struct check *c)
 {
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_spec spec;
+	int r = resolve(c->preset, &spec, &err);
 
-	if (mr_draws_check_orders(c->preset->value, NULL, &err) < 0) {
-		mr_json_wrap(c->preset, -1, &err);
-		worsen(c, MR_CHECK_MALFORMED, err.msg);
+	if (r == 0) {
+		c->net = choose_net(&spec);
+		r = mr_draws_check_orders(c->preset->value, NULL, &err);
+		if (r < 0)
+			mr_json_wrap(c->preset, r, &err);
 	}
-	if (resolve(c->preset, &spec, &err) < 0)
+	if (r < 0)
 		worsen(c, MR_CHECK_MALFORMED, err.msg);
-	choose_net(c, &spec);
 	mr_strv_add(&spec.argv, "true"); /* a preset has no program */
-	if (mr_spec_validate(&spec, &err) < 0) {
+	if (r == 0 && mr_spec_validate(&spec, &err) < 0) {
 		mr_json_wrap(c->preset, -1, &err);
 		worsen(c, MR_CHECK_REFUSED, err.msg);
 	}
@@ -271,10 +274,13 @@ int mr_check_explain(const struct mr_json *preset, json_t **ret, struct mr_error
 	for (size_t i = 0; i < spec.unenforced.n; i++)
 		json_object_set(unenforced, spec.unenforced.v[i],
 				json_object_get(preset->value, spec.unenforced.v[i]));
-	if (r == 0)
-		*ret = json_pack("{s:o, s:s?, s:o, s:o, s:O}", "preset", path_json(preset), "name",
-				 spec.name, "spec", mr_spec_to_json(&spec), "knobs",
-				 explain_set(&spec), "unenforced", unenforced);
+	if (r == 0) {
+		mr_auto_json json_t *document = mr_spec_to_json(&spec); /* of the preset alone */
+
+		*ret = json_pack("{s:o, s:s?, s:s?, s:O, s:o, s:O}", "preset", path_json(preset),
+				 "name", spec.name, "net", choose_net(&spec), "spec", document,
+				 "knobs", explain_set(&spec), "unenforced", unenforced);
+	}
 	mr_spec_deinit(&spec);
 	mr_assert(r < 0 || *ret);
 	return r;

@@ -31,7 +31,7 @@ const char *mr_check_verdict_name(enum mr_check_verdict verdict);
  * misuse: presets that misuse on purpose are admitted. */
 enum mr_check_verdict mr_check_preset(const struct mr_json *preset, bool misuse,
 				      struct json_t **ret);
-/* What a preset means: {"preset": path, "name", "spec": document, "knobs":
+/* What a preset means: {"preset": path, "name", "net" as above, "spec": document, "knobs":
  * as mr_spec_explain_json(), those that the preset sets, "unenforced": {variable: value}}, new
  * reference.  MR_E_USAGE: it is malformed. */
 int mr_check_explain(const struct mr_json *preset, struct json_t **ret, struct mr_error *err);

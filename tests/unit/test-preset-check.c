@@ -85,7 +85,7 @@ static void what_is_applied(void **state)
 	(void)state;
 	assert_string_equal(effects, "CPU_LIMIT applied; MEMORY_LIMIT applied; TIMEOUT applied; "
 				     "MAX_THREADS applied; SECURITY_LEVEL applied; SCENARIO_NAME "
-				     "label; PRESET_SEED label; PRESET_DRAWS label; GPU_LIMIT "
+				     "label; PRESET_SEED applied; PRESET_DRAWS label; GPU_LIMIT "
 				     "nothing; FAILURE_MODES nothing");
 	assert_string_equal(problems, "[]");
 	assert_string_equal(knobs, "{\"limits.wall_ms\":\"1500ms\"}");
