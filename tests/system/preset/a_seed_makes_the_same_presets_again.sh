@@ -43,11 +43,11 @@ assert_eq "$(jq -c 'map([.SCENARIO_NAME, .FAILURE_MODES, .UPSTREAM_FAILURES, .TH
 	'[["high_latency_api","api_latency",null,null],["concurrency_spike+flaky_upstream",["concurrency_spike","cpu_spike","flaky_upstream"],5,10]]'
 
 # Misuse is drawn only when that is asked for.
-preset generate -s 1 -n 300
+preset generate -s 1 -n 100
 assert_not_contains "$stdout" user_misuse
-SANDBOX_PRESET_MODE=chaos preset generate -s 1 -n 300
+SANDBOX_PRESET_MODE=chaos preset generate -s 1 -n 100
 assert_contains "$stdout" user_misuse
-preset generate -s 1 -n 300 --user-misuse
+preset generate -s 1 -n 100 --user-misuse
 assert_contains "$stdout" user_misuse
 preset generate -s 1 -n 50 --linux-only
 assert_not_contains "$stdout" OS_TYPE
