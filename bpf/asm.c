@@ -36,6 +36,11 @@ void mr_asm_set(struct mr_asm *a, int dst, int32_t imm)
 	mr_asm_add(a, BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, imm);
 }
 
+void mr_asm_math(struct mr_asm *a, uint8_t op, int dst, int32_t imm)
+{
+	mr_asm_add(a, (uint8_t)(BPF_ALU64 | op), dst, 0, 0, imm); /* BPF_K is 0 */
+}
+
 void mr_asm_load(struct mr_asm *a, uint8_t size, int dst, int src, int off)
 {
 	mr_asm_add(a, (uint8_t)(BPF_LDX | BPF_MEM | size), dst, src, off, 0);
@@ -53,7 +58,7 @@ void mr_asm_store_imm(struct mr_asm *a, uint8_t size, int dst, int off, int32_t 
 
 void mr_asm_map(struct mr_asm *a, int dst, int map_fd)
 {
-	mr_asm_add(a, BPF_LD | BPF_DW | BPF_IMM, dst, BPF_PSEUDO_MAP_FD, 0, map_fd);
+	mr_asm_add(a, BPF_LD | BPF_DW, dst, BPF_PSEUDO_MAP_FD, 0, map_fd);
 	mr_asm_add(a, 0, 0, 0, 0, 0); /* the upper half */
 }
 

@@ -35,6 +35,8 @@ void mr_asm_add(struct mr_asm *a, uint8_t code, int dst, int src, int off, int32
 /* dst = src, and dst = imm, of 64 bits. */
 void mr_asm_move(struct mr_asm *a, int dst, int src);
 void mr_asm_set(struct mr_asm *a, int dst, int32_t imm);
+/* dst = dst OP imm (BPF_ADD, BPF_AND, BPF_RSH ...), of 64 bits. */
+void mr_asm_math(struct mr_asm *a, uint8_t op, int dst, int32_t imm);
 /* dst = *(SIZE *)(src + off), with size BPF_W, BPF_H, BPF_B or BPF_DW. */
 void mr_asm_load(struct mr_asm *a, uint8_t size, int dst, int src, int off);
 /* *(SIZE *)(dst + off) = src, and = imm. */

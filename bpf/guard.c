@@ -87,7 +87,7 @@ static void allow_loopback(struct mr_asm *a)
 	mr_asm_jump(a, BPF_JA, 0, 0, L_JUDGE);
 	mr_asm_label(a, L_MAPPED);
 	mr_asm_jump(a, BPF_JEQ, BPF_REG_2, 0, L_ALLOW);
-	mr_asm_add(a, BPF_ALU64 | BPF_AND | BPF_K, BPF_REG_2, 0, 0, 0xff);
+	mr_asm_math(a, BPF_AND, BPF_REG_2, 0xff);
 	mr_asm_jump(a, BPF_JEQ, BPF_REG_2, IN_LOOPBACKNET, L_ALLOW);
 	mr_asm_label(a, L_JUDGE);
 }
@@ -96,7 +96,7 @@ static void look_up(struct mr_asm *a, int map_fd, int key)
 {
 	mr_asm_map(a, BPF_REG_1, map_fd);
 	mr_asm_move(a, BPF_REG_2, BPF_REG_10);
-	mr_asm_add(a, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, key);
+	mr_asm_math(a, BPF_ADD, BPF_REG_2, key);
 	mr_asm_call(a, BPF_FUNC_map_lookup_elem);
 }
 
@@ -129,10 +129,10 @@ static void fill_event(struct mr_asm *a, enum mr_guard_hook hook)
 	mr_asm_store(a, BPF_W, BPF_REG_7, EVENT(type), BPF_REG_1);
 	mr_asm_store_imm(a, BPF_W, BPF_REG_7, EVENT(hook), (int32_t)hook);
 	mr_asm_call(a, BPF_FUNC_get_current_pid_tgid);
-	mr_asm_add(a, BPF_ALU64 | BPF_RSH | BPF_K, BPF_REG_0, 0, 0, 32);
+	mr_asm_math(a, BPF_RSH, BPF_REG_0, 32);
 	mr_asm_store(a, BPF_W, BPF_REG_7, EVENT(pid), BPF_REG_0);
 	mr_asm_move(a, BPF_REG_1, BPF_REG_7);
-	mr_asm_add(a, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, EVENT(comm));
+	mr_asm_math(a, BPF_ADD, BPF_REG_1, EVENT(comm));
 	mr_asm_set(a, BPF_REG_2, sizeof(((struct mr_guard_event *)NULL)->comm));
 	mr_asm_call(a, BPF_FUNC_get_current_comm);
 }

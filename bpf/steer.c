@@ -34,7 +34,7 @@ static void leave_loopback(struct mr_asm *a)
 	mr_asm_jump(a, BPF_JNE, BPF_REG_1, AF_INET, L_V6);
 	/* Network byte order on a little-endian machine: the first byte is the lowest. */
 	mr_asm_load(a, BPF_W, BPF_REG_1, BPF_REG_6, CTX(local_ip4));
-	mr_asm_add(a, BPF_ALU64 | BPF_AND | BPF_K, BPF_REG_1, 0, 0, 0xff);
+	mr_asm_math(a, BPF_AND, BPF_REG_1, 0xff);
 	mr_asm_jump(a, BPF_JEQ, BPF_REG_1, IN_LOOPBACKNET, L_PASS);
 	mr_asm_jump(a, BPF_JA, 0, 0, L_STEER);
 	mr_asm_label(a, L_V6);
@@ -62,7 +62,7 @@ static int load_program(int map_fd, struct mr_error *err)
 	mr_asm_store(&a, BPF_W, BPF_REG_10, -4, BPF_REG_7);
 	mr_asm_map(&a, BPF_REG_1, map_fd);
 	mr_asm_move(&a, BPF_REG_2, BPF_REG_10);
-	mr_asm_add(&a, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4);
+	mr_asm_math(&a, BPF_ADD, BPF_REG_2, -4);
 	mr_asm_call(&a, BPF_FUNC_map_lookup_elem);
 	mr_asm_jump(&a, BPF_JEQ, BPF_REG_0, 0, L_PASS);
 	mr_asm_move(&a, BPF_REG_7, BPF_REG_0);

@@ -40,7 +40,7 @@ struct stream {
 	struct mr_source source;
 	struct mr_gate *gate;
 	uint64_t deadline_ns;
-	struct sockaddr_in6 from, to;
+	struct sockaddr_in6 from = { 0 }, to = { 0 };
 	uint8_t buf[2 + MESSAGE_MAX];
 	size_t n;
 	bool used, busy; /* a query of it is being answered */
@@ -50,7 +50,7 @@ struct query {
 	struct mr_source source; /* the socket it is asked outside with */
 	struct mr_gate *gate;
 	enum state state;
-	struct sockaddr_in6 from, to;
+	struct sockaddr_in6 from = { 0 }, to = { 0 };
 	struct stream *stream; /* NULL: it came as a datagram */
 	struct mr_dnswire_query asked;
 	struct mr_dnswire_answer answer;
@@ -361,7 +361,7 @@ static void on_udp(struct mr_source *source, uint32_t events)
 
 	(void)events;
 	for (int i = 0; i < BATCH_MAX; i++) {
-		struct sockaddr_in6 from, to;
+		struct sockaddr_in6 from = { 0 }, to = { 0 };
 		uint8_t buf[MESSAGE_MAX];
 		ssize_t n = mr_doors_receive(source->fd, buf, sizeof(buf), &from, &to);
 		struct mr_gate_denied d;
@@ -424,7 +424,7 @@ static void on_tcp(struct mr_source *source, uint32_t events)
 {
 	struct mr_gate *gate = source->owner;
 	struct stream *s = free_stream(gate->resolver);
-	struct sockaddr_in6 from, to;
+	struct sockaddr_in6 from = { 0 }, to = { 0 };
 	socklen_t from_len = sizeof(from), to_len = sizeof(to);
 	mr_auto_close int fd = accept4(source->fd, (struct sockaddr *)&from, &from_len,
 				       SOCK_NONBLOCK | SOCK_CLOEXEC);

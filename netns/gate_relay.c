@@ -465,7 +465,7 @@ void mr_gate_relay_take(struct mr_gate *gate, int accepted)
 	struct mr_gate_relay *relay = gate->relay;
 	struct connection *c = find_free(relay);
 	mr_auto_close int fd = accepted;
-	struct sockaddr_in6 from, to;
+	struct sockaddr_in6 from = { 0 }, to = { 0 };
 	socklen_t from_len = sizeof(from), to_len = sizeof(to);
 	struct mr_error err;
 
@@ -514,7 +514,7 @@ static void on_udp(struct mr_source *source, uint32_t events)
 
 	(void)events;
 	for (int i = 0; i < BATCH_MAX; i++) {
-		struct sockaddr_in6 from, to;
+		struct sockaddr_in6 from = { 0 }, to = { 0 };
 		uint8_t buf[16];
 		ssize_t n = mr_doors_receive(source->fd, buf, sizeof(buf), &from, &to);
 		struct mr_gate_denied d = { .protocol = IPPROTO_UDP };

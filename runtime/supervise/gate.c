@@ -546,6 +546,7 @@ static json_t *denied_json(const struct gate *gate)
 static json_t *totals_json(const struct gate *gate)
 {
 	const struct mr_gate_totals *t = &gate->totals;
+	const uint64_t lost = t->lost + gate->guard_lost;
 
 	if (!gate->has_totals)
 		return json_null();
@@ -553,7 +554,7 @@ static json_t *totals_json(const struct gate *gate)
 			 "resolved", (json_int_t)t->resolved, "connections",
 			 (json_int_t)t->connections, "open_max", (json_int_t)t->open_max,
 			 "out_bytes", (json_int_t)t->out_bytes, "in_bytes", (json_int_t)t->in_bytes,
-			 "lost_messages", (json_int_t)(t->lost + gate->guard_lost));
+			 "lost_messages", (json_int_t)lost);
 }
 
 static json_t *to_json(const struct mr_run *run)
