@@ -40,7 +40,7 @@ struct stream {
 	struct mr_source source;
 	struct mr_gate *gate;
 	uint64_t deadline_ns;
-	struct sockaddr_in6 from = { 0 }, to = { 0 };
+	struct sockaddr_in6 from, to;
 	uint8_t buf[2 + MESSAGE_MAX];
 	size_t n;
 	bool used, busy; /* a query of it is being answered */
@@ -50,7 +50,7 @@ struct query {
 	struct mr_source source; /* the socket it is asked outside with */
 	struct mr_gate *gate;
 	enum state state;
-	struct sockaddr_in6 from = { 0 }, to = { 0 };
+	struct sockaddr_in6 from, to;
 	struct stream *stream; /* NULL: it came as a datagram */
 	struct mr_dnswire_query asked;
 	struct mr_dnswire_answer answer;
