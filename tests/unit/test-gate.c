@@ -397,7 +397,7 @@ static void test_a_hello_in_pieces(void **state)
 	assert_int_equal(mr_sniff(split, at, name), MR_SNIFF_TLS);
 	assert_string_equal(name, "a.example");
 	/* What follows in the same record counts as well as not. */
-	memcpy(whole + n, "\x14\3\3\0\1\1", 6);
+	memcpy(whole + n, (const uint8_t[]){ 0x14, 3, 3, 0, 1, 1 }, 6);
 	assert_int_equal(mr_sniff(whole, n + 6, name), MR_SNIFF_TLS);
 	/* Another kind of record in the middle, an empty one, another message. */
 	split[12] = 23;
