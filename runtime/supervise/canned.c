@@ -34,6 +34,14 @@ struct canned {
 	uint64_t denied, lost, looks;
 };
 
+/* One seed decides of a whole run, unless the mocks have one of their own. */
+static uint64_t seed_of(const struct mr_spec *spec)
+{
+	if (spec->net_mock_seed != MR_UNSET)
+		return spec->net_mock_seed;
+	return spec->net_seed != MR_UNSET ? spec->net_seed : 0;
+}
+
 static void drop_bodies(struct mr_mocks *mocks)
 {
 	for (size_t i = 0; i < mocks->n; i++) {
@@ -47,7 +55,7 @@ static int begin(struct mr_run *run, char **ret_config, struct mr_error *err)
 	struct canned *canned = mr_str_alloc(sizeof(*canned));
 	const struct mr_stub_config config = {
 		.delay_ns = run->spec->net_api_latency_ms * 1000,
-		.seed = run->spec->net_mock_seed,
+		.seed = seed_of(run->spec),
 	};
 	struct mr_buf buf = { 0 };
 	int r;
@@ -305,7 +313,7 @@ static json_t *receipt(const struct mr_run *run)
 			 "authority", MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
 			 "authority_sha256", canned->pem ? hash : NULL, "first_byte_delay_ms",
 			 (double)run->spec->net_api_latency_ms / 1000, "seed",
-			 (json_int_t)run->spec->net_mock_seed, "denied", (json_int_t)canned->denied,
+			 (json_int_t)seed_of(run->spec), "denied", (json_int_t)canned->denied,
 			 "denied_untold", (json_int_t)canned->lost);
 }
 

@@ -21,11 +21,23 @@ for net in null '[]' '""' false; do
 	run --spec "$tmp/spec.json"
 	assert_refused "net"
 done
-# Lists that this version does not know are refused, not passed over.
-for net in '{"allow":[]}' '{"allow":["example.com"]}' '{"allowed_domains":[]}' '{"mode":"none","allow":[]}'; do
+# Lists that this version does not know, or that the mode has no use for, are refused, not passed over.
+for net in '{"allowed_domains":[]}' '{"mode":"allowlist","allowed":["example.com"]}'; do
 	printf '{"schema":"menace.spec/1","program":["true"],"net":%s}' "$net" >"$tmp/spec.json"
 	run --spec "$tmp/spec.json"
 	assert_refused "net: unknown key \"allow"
+done
+for net in '{"allow":["example.com"]}' '{"mode":"host","allow":["example.com"]}'; do
+	printf '{"schema":"menace.spec/1","program":["true"],"net":%s}' "$net" >"$tmp/spec.json"
+	run --spec "$tmp/spec.json"
+	assert_refused "net.allow: rules are for net.mode=allowlist alone"
+done
+# An empty list is no network, whether the mode asks for one or not.
+for net in '{"allow":[]}' '{"mode":"none","allow":[]}'; do
+	printf '{"schema":"menace.spec/1","program":["true"],"net":%s}' "$net" >"$tmp/spec.json"
+	run --spec "$tmp/spec.json"
+	assert_status 0
+	assert_eq "$(json '.receipt.network | "\(.mode) \(.routes)"')" "none 0" "network"
 done
 
 # Absent and empty are none.

@@ -31,6 +31,9 @@ for seed in 1 1 1 2; do
 done
 assert_eq "${patterns[1]} ${patterns[2]}" "${patterns[0]} ${patterns[0]}" "the same seed"
 assert_ne "${patterns[3]}" "${patterns[0]}" "another seed"
+# The seed of the run counts where the mocks have none of their own.
+stub --mock 'api.example=fail:503:3/10,body:ok' --set net.seed=2 -- python3 -c "$ask_50"
+assert_eq "$stdout" "${patterns[3]}" "the run's seed"
 
 head -c 300000 /dev/zero | tr '\0' x >"$tmp/large"
 stub --mock "https://a.example/cut=@$tmp/large,truncate" --mock "https://a.example/flip=@$tmp/large,flip" \
