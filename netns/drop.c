@@ -182,8 +182,6 @@ int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions
 	int r = map < 0 ? map : mr_drop_restart(map, conditions, err);
 
 	if (r == 0)
-		r = mr_qdisc_delete(rtnl, ifindex, MR_QDISC_CLSACT, err);
-	if (r == 0)
 		r = mr_qdisc_add(rtnl, ifindex, MR_QDISC_CLSACT, "clsact", NULL, err);
 	for (size_t i = 0; r == 0 && i < N_ELEMENTS(programs); i++)
 		r = attach(rtnl, ifindex, &programs[i], map, err);

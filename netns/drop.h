@@ -23,7 +23,7 @@ struct mr_drop_counts {
 /* Which conditions it can make: mask of MR_CONDITION_BIT. */
 uint32_t mr_drop_can(void);
 
-/* Load the programs and put them on the link, alone there.  *ret_map is where they keep their state,
+/* Load the programs and put them on the link, which must have no clsact yet.  *ret_map is where they keep their state,
  * which the caller closes.  The conditions must have a seed.  Needs CAP_BPF and CAP_NET_ADMIN over
  * the first user namespace. */
 int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions *conditions,

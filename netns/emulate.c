@@ -127,7 +127,6 @@ static int put_drop(struct emulator *e, struct mr_error *err)
 	struct mr_drop_counts counts;
 	int r;
 
-	e->drop_map = mr_close(e->drop_map);
 	r = mr_drop_attach(e->rtnl, MR_QDISC_LO, &mine, &e->drop_map, err);
 	if (r == 0)
 		r = mr_drop_read(e->drop_map, &e->result.applied, &counts, err);
@@ -140,7 +139,10 @@ static int put_all(struct emulator *e, struct mr_error *err)
 {
 	int r = mr_qdisc_delete(e->rtnl, MR_QDISC_LO, MR_QDISC_ROOT, err);
 
+	if (r == 0)
+		r = mr_qdisc_delete(e->rtnl, MR_QDISC_LO, MR_QDISC_CLSACT, err);
 	e->result.engines = 0;
+	e->drop_map = mr_close(e->drop_map);
 	mr_conditions_init(&e->result.applied);
 	if (r == 0 && e->by_netem)
 		r = put_netem(e, err);

@@ -274,10 +274,11 @@ static void print_delays(void)
 	qsort(us, n, sizeof(*us), compare);
 	for (uint64_t i = 0; i < n; i++)
 		sum += (double)us[i];
-	printf("\"mean_us\": %.0f, \"min_us\": %jd, \"q1_us\": %jd, \"median_us\": %jd, \"q3_us\": "
+	printf("\"mean_us\": %.0f, \"min_us\": %jd, \"p10_us\": %jd, \"q1_us\": %jd, "
+	       "\"median_us\": %jd, \"q3_us\": "
 	       "%jd, \"max_us\": %jd, ",
-	       n ? sum / (double)n : 0, (intmax_t)us[0], (intmax_t)us[n / 4], (intmax_t)us[n / 2],
-	       (intmax_t)us[n * 3 / 4], (intmax_t)us[n ? n - 1 : 0]);
+	       n ? sum / (double)n : 0, (intmax_t)us[0], (intmax_t)us[n / 10], (intmax_t)us[n / 4],
+	       (intmax_t)us[n / 2], (intmax_t)us[n * 3 / 4], (intmax_t)us[n ? n - 1 : 0]);
 	free(us);
 }
 

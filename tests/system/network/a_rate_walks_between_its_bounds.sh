@@ -43,4 +43,4 @@ done
 # In a user namespace of its own, too, where the kernel lets an ordinary user have one.
 run --userns --net loopback -p '{"MIN_BANDWIDTH": "2mbps", "MAX_BANDWIDTH": "4mbps"}' -- sleep 1.5
 assert_status 0
-assert_eq "$(shaping 'measured.rate_walk | [.steps, .why] | tojson')" '[1,null]'
+assert_eq "$(shaping 'measured.rate_walk | [.steps >= 1, .why] | tojson')" '[true,null]'

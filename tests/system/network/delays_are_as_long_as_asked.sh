@@ -24,12 +24,14 @@ delay()
 	assert_eq "$(link overtaken)" 0 "overtaken at $1 ms"
 	assert_eq "$(shaping 'applied.latency_ms * 1000 | round')" "$1"000 "applied delay"
 	assert_eq "$(shaping 'applied.round_trip_ms | round')" $((2 * $1)) "applied round trip"
-	# Under emulation 10 ms and 2 % of it are no more than what a busy machine adds to some packets.
-	near "$(link q1_us)" "$1"000 2 && { [ "$1" -lt 50 ] || near "$(link median_us)" "$1"000 2; } &&
-		[ "$(link min_us)" -ge "$1"000 ] && near "$(shaping 'measured.probe.rtt_min_ms')" $((2 * $1)) 5
+	[ "$(link min_us)" -ge "$1"000 ] && near "$(link "$typical")" "$1"000 2 &&
+		near "$(shaping measured.probe.rtt_min_ms)" $((2 * $1)) 5
 }
 
+# Under emulation 2 % of 10 ms are less than what a busy machine adds to most packets, though not to all.
 for ms in 10 50 200 500; do
+	typical=median_us
+	[ $ms -ge 50 ] || [ "$MENACE_SLOWDOWN" -eq 1 ] || typical=p10_us
 	twice delay $ms || fail "$ms ms: $link $(shaping measured.probe)"
 done
 assert_eq "$(shaping engine)" netem
