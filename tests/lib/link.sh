@@ -75,3 +75,14 @@ twice()
 {
 	"$@" || "$@"
 }
+
+# patiently COMMAND...: where times are measured, a machine that others keep busy gets more chances.
+patiently()
+{
+	local i
+
+	for ((i = 0; i < 5; i++)); do
+		"$@" && return
+	done
+	return 1
+}

@@ -28,11 +28,11 @@ delay()
 		near "$(shaping measured.probe.rtt_min_ms)" $((2 * $1)) 5
 }
 
-# Under emulation 2 % of 10 ms are less than what a busy machine adds to most packets, though not to all.
+# An emulated machine that is busy is late with most packets, though not with all.
+typical=median_us
+[ "$MENACE_SLOWDOWN" -eq 1 ] || typical=p10_us
 for ms in 10 50 200 500; do
-	typical=median_us
-	[ $ms -ge 50 ] || [ "$MENACE_SLOWDOWN" -eq 1 ] || typical=p10_us
-	twice delay $ms || fail "$ms ms: $link $(shaping measured.probe)"
+	patiently delay $ms || fail "$ms ms: $link $(shaping measured.probe)"
 done
 assert_eq "$(shaping engine)" netem
 assert_eq "$(shaping measured.probe.answered)" 20 "answers of the probe"
@@ -44,10 +44,10 @@ jitter()
 	shaped latency_ms=100 jitter_ms=20
 	send $packets 64 500 $all 2000
 	assert_eq "$(link lost)" 0 "lost with jitter"
-	near "$(link mean_us)" 100000 2 && near "$(($(link q3_us) - $(link q1_us)))" 20000 6 &&
+	near "$(link mean_us)" 100000 2 && near "$(($(link q3_us) - $(link q1_us)))" 20000 8 &&
 		[ "$(link min_us)" -ge 80000 ] && near "$(link min_us)" 80000 2
 }
-twice jitter || fail "jitter: $link"
+patiently jitter || fail "jitter: $link"
 assert_ge "$(link overtaken)" 1000 "overtaken with jitter"
 
 # A quarter goes at once, and overtakes those that wait.
@@ -58,7 +58,7 @@ order()
 	near "$(link median_us)" 20000 3 && [ "$(link min_us)" -lt 5000 ] &&
 		near "$(link overtaken)" 1500 6
 }
-twice order || fail "another order: $link"
+patiently order || fail "another order: $link"
 
 # What netem cannot do with a seed, our own programs do; the same packets are lost.
 shaped latency_ms=20 loss_percent=5 seed=7
