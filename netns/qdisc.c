@@ -168,7 +168,7 @@ struct search {
 	int ifindex;
 	uint32_t parent;
 	const char *kind;
-	struct mr_qdisc *ret;
+	struct mr_qdisc qdisc;
 	int found;
 };
 
@@ -183,7 +183,7 @@ static int look_at(const struct nlmsghdr *message, void *owner, struct mr_error 
 	if (qdisc.ifindex != s->ifindex || qdisc.parent != s->parent ||
 	    strcmp(qdisc.kind, s->kind) != 0)
 		return 0;
-	*s->ret = qdisc;
+	s->qdisc = qdisc;
 	s->found = 1;
 	return 0;
 }
@@ -192,8 +192,12 @@ int mr_qdisc_find(struct mr_rtnl *rtnl, int ifindex, uint32_t parent, const char
 		  struct mr_qdisc *ret, struct mr_error *err)
 {
 	auto_msg struct nl_msg *msg = new_msg(RTM_GETQDISC, 0, ifindex, 0, NULL, NULL);
-	struct search s = { ifindex, parent, kind, ret, 0 };
+	struct search s = { .ifindex = ifindex, .parent = parent, .kind = kind };
 	int r = mr_rtnl_dump(rtnl, msg, "show the qdiscs", look_at, &s, err);
 
-	return r < 0 ? r : s.found;
+	if (r < 0)
+		return r;
+	if (s.found)
+		*ret = s.qdisc;
+	return s.found;
 }
