@@ -9,13 +9,17 @@
  */
 #include "netns/sniff.h"
 
+#include <arpa/inet.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/str.h"
 
+#define RECORD_FIRST 20 /* change of cipher, alert, */
 #define RECORD_HANDSHAKE 22
+#define RECORD_LAST 24 /* data, heartbeat */
 #define RECORD_HEAD 5
 #define RECORD_MAX 16384
 #define HANDSHAKE_HEAD 4
@@ -177,96 +181,191 @@ struct line {
 	size_t n;
 };
 
-/* "host", "host:port", "[v6]:port": the host.  False: it is none. */
-static bool read_authority(const char *text, size_t n, char ret_name[MR_RULE_NAME_MAX + 1])
+/* What stands between words of a request line for one reader or another of it. */
+static bool is_gap(char c)
 {
-	const char *colon = memchr(text, ':', n);
+	const uint8_t byte = (uint8_t)c;
 
-	if (n > 0 && text[0] == '[') {
-		const char *end = memchr(text, ']', n);
-
-		if (!end || (size_t)(end - text) > MR_RULE_NAME_MAX)
-			return false;
-		memcpy(ret_name, text + 1, (size_t)(end - text - 1));
-		ret_name[end - text - 1] = '\0';
-		return true;
-	}
-	n = colon ? (size_t)(colon - text) : n;
-	return mr_rule_normalise_name(text, n, ret_name);
+	return byte == ' ' || (byte >= '\t' && byte <= '\r' && byte != '\n') ||
+	       (byte >= 0x1c && byte <= 0x1f) || byte == 0x85 || byte == 0xa0;
 }
 
-/* How many bytes of white space are in front. */
+static size_t count_gap(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && is_gap(text[i]))
+		i++;
+	return i;
+}
+
+/* How many bytes of a token, a method or the name of a field, are in front. */
+static size_t count_token(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && ((text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'z') ||
+			 (text[i] >= 'A' && text[i] <= 'Z') ||
+			 (text[i] && strchr("!#$%&'*+-.^_`|~", text[i]))))
+		i++;
+	return i;
+}
+
+/* How many bytes of a scheme are in front of a ':'; 0: there is none. */
+static size_t count_scheme(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && ((text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z') ||
+			 (i > 0 && ((text[i] >= '0' && text[i] <= '9') ||
+				    (text[i] && strchr("+.-", text[i]))))))
+		i++;
+	return i < n && text[i] == ':' ? i : 0;
+}
+
+/* ":1" to ":65535", or nothing. */
+static bool is_port(const char *text, size_t n)
+{
+	unsigned int port = 0;
+
+	if (n == 0)
+		return true;
+	if (text[0] != ':' || n < 2 || n > 6)
+		return false;
+	for (size_t i = 1; i < n; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		port = port * 10 + (unsigned int)(text[i] - '0');
+	}
+	return port >= 1 && port <= UINT16_MAX;
+}
+
+/* Of an IPv6 address there is one way to write it afterwards. */
+static bool read_ipv6(const char *text, size_t n, char ret_name[MR_RULE_NAME_MAX + 1])
+{
+	char copy[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+
+	if (n >= sizeof(copy) || memchr(text, '\0', n))
+		return false;
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	return inet_pton(AF_INET6, copy, &address) == 1 &&
+	       inet_ntop(AF_INET6, &address, ret_name, MR_RULE_NAME_MAX + 1);
+}
+
+/* "host", "host:port", "[v6]:port": the host.  False: it is none, or there is something else
+ * beside, such as a user's name, by which one host is made to look like another. */
+static bool read_authority(const char *text, size_t n, char ret_name[MR_RULE_NAME_MAX + 1])
+{
+	const bool bracketed = n > 0 && text[0] == '[';
+	const char *end = memchr(text, bracketed ? ']' : ':', n);
+	size_t host = end ? (size_t)(end - text) : n;
+
+	if (!bracketed)
+		return is_port(text + host, n - host) &&
+		       mr_rule_normalise_name(text, host, ret_name);
+	return end && is_port(end + 1, n - host - 1) && read_ipv6(text + 1, host - 1, ret_name);
+}
+
+/* How many bytes that some servers pass over are in front of a request. */
 static size_t count_blank(const char *text, size_t size)
 {
 	size_t n = 0;
 
-	while (n < size &&
-	       (text[n] == '\r' || text[n] == '\n' || text[n] == ' ' || text[n] == '\t'))
+	while (n < size && (text[n] == '\n' || is_gap(text[n])))
 		n++;
 	return n;
 }
 
-/* The next line of the head, without its end.  False: it is not complete. */
-static bool next_line(const char **at, size_t *left, struct line *ret)
+static bool is_plain(struct line line)
+{
+	for (size_t i = 0; i < line.n; i++) {
+		if (((uint8_t)line.text[i] < ' ' && line.text[i] != '\t') || line.text[i] == 127)
+			return false;
+	}
+	return true;
+}
+
+static bool is_ascii(struct line line)
+{
+	for (size_t i = 0; i < line.n; i++) {
+		if ((uint8_t)line.text[i] >= 0x80)
+			return false;
+	}
+	return is_plain(line);
+}
+
+/* The next line of the head, without its end.  0: it is not complete; -1: it has bytes by which
+ * another reader may see other lines. */
+static int next_line(const char **at, size_t *left, struct line *ret)
 {
 	const char *end = memchr(*at, '\n', *left);
 
 	if (!end)
-		return false;
+		return 0;
 	ret->text = *at;
 	ret->n = (size_t)(end - *at);
 	*left -= ret->n + 1;
 	*at = end + 1;
-	if (ret->n > 0 && ret->text[ret->n - 1] == '\r')
-		ret->n--;
-	return true;
+	if (ret->n == 0 || ret->text[ret->n - 1] != '\r')
+		return -1;
+	ret->n--;
+	return is_plain(*ret) ? 1 : -1;
+}
+
+/* "/path", "*", "scheme://authority...": the host in ret_name, "" if it has none. */
+static bool read_target(const char *target, size_t n, char ret_name[MR_RULE_NAME_MAX + 1])
+{
+	size_t scheme, authority = 0;
+
+	ret_name[0] = '\0';
+	if (n > 0 && (target[0] == '/' || (n == 1 && target[0] == '*')))
+		return true;
+	scheme = count_scheme(target, n);
+	if (scheme == 0 || n - scheme < 3 || memcmp(target + scheme, "://", 3) != 0)
+		return false;
+	target += scheme + 3;
+	n -= scheme + 3;
+	while (authority < n && target[authority] != '/' && target[authority] != '?' &&
+	       target[authority] != '#')
+		authority++;
+	return read_authority(target, authority, ret_name);
 }
 
 /* "METHOD TARGET HTTP/1.x".  The host of the target in ret_name, "" if it has none. */
 static enum mr_sniff read_request_line(struct line line, char ret_name[MR_RULE_NAME_MAX + 1])
 {
-	const char *space = memchr(line.text, ' ', line.n);
-	const char *target = space ? space + 1 : NULL, *end;
-	size_t left = space ? line.n - (size_t)(target - line.text) : 0, n;
-	const char *scheme;
+	const size_t method = count_token(line.text, line.n);
+	const char *target = line.text + method + 1, *end;
 
-	end = space ? memchr(target, ' ', left) : NULL;
-	if (!end || line.n - (size_t)(end - line.text) != 9 || strncmp(end, " HTTP/1.", 8) != 0)
+	if (method == 0 || line.n < method + 1 || line.text[method] != ' ')
 		return MR_SNIFF_HTTP_MALFORMED;
-	n = (size_t)(end - target);
-	if (space - line.text == 7 && strncmp(line.text, "CONNECT", 7) == 0)
-		return read_authority(target, n, ret_name) ? MR_SNIFF_HTTP_CONNECT
-							   : MR_SNIFF_HTTP_MALFORMED;
-	ret_name[0] = '\0';
-	if (n > 0 && (target[0] == '/' || (n == 1 && target[0] == '*')))
-		return MR_SNIFF_HTTP;
-	scheme = memmem(target, n, "://", 3);
-	if (!scheme)
+	end = memchr(target, ' ', line.n - method - 1);
+	if (!end || line.n - (size_t)(end - line.text) != 9 ||
+	    (memcmp(end, " HTTP/1.1", 9) != 0 && memcmp(end, " HTTP/1.0", 9) != 0))
 		return MR_SNIFF_HTTP_MALFORMED;
-	n -= (size_t)(scheme + 3 - target);
-	target = scheme + 3;
-	end = memchr(target, '/', n);
-	n = end ? (size_t)(end - target) : n;
-	/* User names in front are how one host is made to look like another. */
-	return !memchr(target, '@', n) && read_authority(target, n, ret_name)
-		       ? MR_SNIFF_HTTP
-		       : MR_SNIFF_HTTP_MALFORMED;
+	if (method == 7 && strncasecmp(line.text, "CONNECT", 7) == 0)
+		return read_authority(target, (size_t)(end - target), ret_name)
+			       ? MR_SNIFF_HTTP_CONNECT
+			       : MR_SNIFF_HTTP_MALFORMED;
+	return read_target(target, (size_t)(end - target), ret_name) ? MR_SNIFF_HTTP
+								     : MR_SNIFF_HTTP_MALFORMED;
 }
 
 /* A line "Host: VALUE".  1: it is one, 0: another field, -1: cannot be read. */
 static int read_host_field(struct line line, char ret_name[MR_RULE_NAME_MAX + 1])
 {
-	const char *colon = memchr(line.text, ':', line.n);
+	const size_t name = count_token(line.text, line.n);
 	const char *value;
 	size_t n;
 
-	/* A line that goes on with the one before, or that others may read as Host. */
-	if (!colon || line.text[0] == ' ' || line.text[0] == '\t' || colon == line.text ||
-	    colon[-1] == ' ' || colon[-1] == '\t')
+	/* No field, one that goes on with the line before, or that others may read as Host. */
+	if (name == 0 || name == line.n || line.text[name] != ':')
 		return -1;
-	if (colon - line.text != 4 || strncasecmp(line.text, "host", 4) != 0)
+	if (name != 4 || strncasecmp(line.text, "host", 4) != 0)
 		return 0;
-	value = colon + 1;
+	value = line.text + 5;
 	n = line.n - 5;
 	while (n > 0 && (*value == ' ' || *value == '\t')) {
 		value++;
@@ -283,10 +382,9 @@ static enum mr_sniff read_fields(const char *at, size_t left, char name[MR_RULE_
 	char host[MR_RULE_NAME_MAX + 1];
 	struct line line;
 	bool has_host = false;
+	int r;
 
-	while (next_line(&at, &left, &line)) {
-		int r;
-
+	while ((r = next_line(&at, &left, &line)) > 0) {
 		if (line.n == 0)
 			return has_host ? MR_SNIFF_HTTP : MR_SNIFF_HTTP_MALFORMED;
 		r = read_host_field(line, host);
@@ -297,7 +395,7 @@ static enum mr_sniff read_fields(const char *at, size_t left, char name[MR_RULE_
 			memcpy(name, host, sizeof(host));
 		}
 	}
-	return MR_SNIFF_MORE;
+	return r < 0 ? MR_SNIFF_HTTP_MALFORMED : MR_SNIFF_MORE;
 }
 
 static enum mr_sniff sniff_http(const char *at, size_t left, char ret_name[MR_RULE_NAME_MAX + 1])
@@ -305,48 +403,80 @@ static enum mr_sniff sniff_http(const char *at, size_t left, char ret_name[MR_RU
 	struct line line;
 	enum mr_sniff kind;
 
-	if (!next_line(&at, &left, &line))
-		return MR_SNIFF_MORE;
+	int r = next_line(&at, &left, &line);
+
+	if (r <= 0)
+		return r < 0 ? MR_SNIFF_HTTP_MALFORMED : MR_SNIFF_MORE;
 	kind = read_request_line(line, ret_name);
-	if (kind != MR_SNIFF_HTTP)
-		return kind;
-	kind = read_fields(at, left, ret_name);
-	return kind;
+	return kind == MR_SNIFF_HTTP ? read_fields(at, left, ret_name) : kind;
 }
 
-/* A first line with "HTTP/" in it, wherever: what a generous server might take for a request. */
-static bool is_http_line(const char *text, size_t n)
+/* Does it begin with a method, whatever follows? */
+static bool begins_request(struct line line)
 {
-	for (size_t i = 0; i + 5 <= n; i++) {
-		if (strncasecmp(text + i, "HTTP/", 5) == 0)
+	const size_t method = count_token(line.text, line.n);
+
+	return line.n == 0 || (method > 0 && (method == line.n || is_gap(line.text[method])));
+}
+
+/* "TOKEN /..." and "TOKEN scheme:/...": a request, if need be of HTTP/0.9. */
+static bool has_target(struct line line)
+{
+	size_t at = count_token(line.text, line.n), scheme;
+
+	at += count_gap(line.text + at, line.n - at);
+	if (!begins_request(line) || at == line.n)
+		return false;
+	if (line.text[at] == '/')
+		return true;
+	scheme = count_scheme(line.text + at, line.n - at);
+	at += scheme + 1;
+	return scheme > 0 && at < line.n && (line.text[at] == '/' || line.text[at] == '\\');
+}
+
+/* A first line with "HTTP/" in it, wherever, or with a target: what a generous server might take for
+ * a request. */
+static bool is_http_line(struct line line)
+{
+	for (size_t i = 0; i + 5 <= line.n; i++) {
+		if (strncasecmp(line.text + i, "HTTP/", 5) == 0)
 			return true;
 	}
-	return false;
+	return has_target(line);
 }
 
-static bool is_text(const char *text, size_t n)
+static enum mr_sniff sniff_text(const char *text, size_t size, char ret_name[MR_RULE_NAME_MAX + 1])
 {
-	for (size_t i = 0; i < n; i++) {
-		if ((text[i] < ' ' && text[i] != '\t' && text[i] != '\r') || text[i] == 127)
-			return false;
-	}
-	return true;
-}
-
-static enum mr_sniff sniff(const char *text, size_t size, char ret_name[MR_RULE_NAME_MAX + 1])
-{
-	/* Servers pass over empty lines in front of a request. */
 	const size_t blank = count_blank(text, size);
 	const char *end = memchr(text + blank, '\n', size - blank);
-	const size_t n = end ? (size_t)(end - text) - blank : size - blank;
+	const struct line first = {
+		.text = text + blank,
+		.n = end ? (size_t)(end - text) - blank : size - blank,
+	};
 
-	if (blank == 0 && size > 0 && (uint8_t)text[0] == RECORD_HANDSHAKE)
-		return sniff_tls((const uint8_t *)text, size, ret_name);
+	/* Once it cannot become a request it is none; a method may be followed by any bytes. */
 	if (!end)
-		return is_text(text + blank, n) ? MR_SNIFF_MORE : MR_SNIFF_OTHER;
-	if (!is_http_line(text + blank, n))
+		return begins_request(first) || is_ascii(first) ? MR_SNIFF_MORE : MR_SNIFF_OTHER;
+	if (!is_http_line(first))
 		return MR_SNIFF_OTHER;
 	return blank ? MR_SNIFF_HTTP_MALFORMED : sniff_http(text, size, ret_name);
+}
+
+/* --- which ---------------------------------------------------------------------------- */
+
+static enum mr_sniff sniff(const uint8_t *bytes, size_t size, char ret_name[MR_RULE_NAME_MAX + 1])
+{
+	const bool record = size > 0 && bytes[0] >= RECORD_FIRST && bytes[0] <= RECORD_LAST;
+	const bool ssl2 = size > 0 && (bytes[0] & 0x80);
+
+	if (record && bytes[0] == RECORD_HANDSHAKE)
+		return sniff_tls(bytes, size, ret_name);
+	/* Other records in front, and the hello of SSL 2: some servers take them. */
+	if ((record && size < 2) || (ssl2 && size < 3))
+		return MR_SNIFF_MORE;
+	if ((record && bytes[1] == 3) || (ssl2 && bytes[2] == CLIENT_HELLO))
+		return MR_SNIFF_TLS_MALFORMED;
+	return sniff_text((const char *)bytes, size, ret_name);
 }
 
 enum mr_sniff mr_sniff(const uint8_t *bytes, size_t size, char ret_name[MR_RULE_NAME_MAX + 1])
@@ -355,7 +485,7 @@ enum mr_sniff mr_sniff(const uint8_t *bytes, size_t size, char ret_name[MR_RULE_
 	enum mr_sniff kind;
 
 	ret_name[0] = '\0';
-	kind = sniff((const char *)bytes, looked_at, ret_name);
+	kind = sniff(bytes, looked_at, ret_name);
 	if (kind == MR_SNIFF_MORE && looked_at == MR_SNIFF_MAX)
 		kind = bytes[0] == RECORD_HANDSHAKE ? MR_SNIFF_TLS_MALFORMED
 						    : MR_SNIFF_HTTP_MALFORMED;

@@ -417,7 +417,7 @@ static void test_hosts_of_requests(void **state)
 		const char *name;
 	} rows[] = {
 		{ "GET / HTTP/1.1\r\nHost: A.example\r\n\r\n", MR_SNIFF_HTTP, "a.example" },
-		{ "GET / HTTP/1.0\nhOsT:\ta.example:8080 \n\n", MR_SNIFF_HTTP, "a.example" },
+		{ "GET / HTTP/1.0\r\nhOsT:\ta.example:8080 \r\n\r\n", MR_SNIFF_HTTP, "a.example" },
 		{ "GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", MR_SNIFF_HTTP, "::1" },
 		{ "OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n", MR_SNIFF_HTTP, "a.example" },
 		{ "GET http://a.example/x HTTP/1.1\r\nHost: a.example\r\n\r\n", MR_SNIFF_HTTP,
@@ -465,6 +465,101 @@ static void test_hosts_of_requests(void **state)
 	assert_int_equal(sniff(much, sizeof(much), name), MR_SNIFF_HTTP_MALFORMED);
 }
 
+/* What one reader takes for one host and another for another, or for no request at all. */
+static void test_what_could_be_read_otherwise(void **state)
+{
+#define ROW(text, kind)                                 \
+	{                                               \
+		text, sizeof(text) - 1, MR_SNIFF_##kind \
+	}
+#define G "Host: g.example\r\n\r\n"
+	static const struct {
+		const char *text;
+		size_t size;
+		enum mr_sniff kind;
+	} rows[] = {
+		/* Until the line's end is there it may be a request. */
+		ROW("GET /\xc3\xa9", MORE),
+		ROW("GET /\x01", MORE),
+		ROW("GET\t\xff", MORE),
+		ROW("M-SEARCH \x80", MORE),
+		ROW("GET /\xc3\xa9 HTTP/1.1\r\nHost: e.example\r\n\r\n", HTTP),
+		ROW("GET\x80", OTHER),
+		ROW("AMQP\0\0\x09\x01", OTHER),
+		ROW("\x01\x02\n", OTHER),
+		/* HTTP/0.9, other gaps, other versions. */
+		ROW("GET /x\r\n", HTTP_MALFORMED),
+		ROW("GET  /x\n", HTTP_MALFORMED),
+		ROW("GET\t/x\r\n", HTTP_MALFORMED),
+		ROW("GET\xa0/x\r\n", HTTP_MALFORMED),
+		ROW("GET http://e.example/\r\n", HTTP_MALFORMED),
+		ROW("GET http:\\\\e.example/\r\n", HTTP_MALFORMED),
+		ROW("\r\n\x0bGET http://e.example/\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.2\r\n" G, HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\n" G, HTTP_MALFORMED),
+		ROW("get user:1\r\n", OTHER),
+		ROW("SET a\r\n", OTHER),
+		/* Lines that are others for others. */
+		ROW("GET / HTTP/1.1\r\nX: a\rHost: e.example\r\n" G, HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nX: a\nHost: e.example\n\n\r\n" G, HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: g.example\n\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nX: \x01\r\n" G, HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nX: \0\r\n" G, HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nX: \x7f\r\n" G, HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nX: \t\xc3\xa9\r\n" G, HTTP),
+		ROW("GET / HTTP/1.1\r\nX: a\r\n\tb\r\n" G, HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: g.example\r\n" G, HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost\xa0: e.example\r\n" G, HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\n: x\r\n" G, HTTP_MALFORMED),
+		/* Hosts that are others for others. */
+		ROW("GET / HTTP/1.1\r\nHost: [g.example]e.example\r\n\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: [g.example]\r\n\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: [::1]e.example\r\n\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: [::1\0]\r\n\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: [\xff`id`]\r\n\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: g.example:80@e.example\r\n\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: g.example:\r\n\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: g.example:0\r\n\r\n", HTTP_MALFORMED),
+		ROW("GET / HTTP/1.1\r\nHost: g.example:65535\r\n\r\n", HTTP),
+		ROW("GET / HTTP/1.1\r\nHost: g.example:65536\r\n\r\n", HTTP_MALFORMED),
+		ROW("GET http://g.example:80\\e.example/ HTTP/1.1\r\n" G, HTTP_MALFORMED),
+		ROW("GET http://g.example:x@e.example/ HTTP/1.1\r\n" G, HTTP_MALFORMED),
+		ROW("GET e.example/?x=://g.example HTTP/1.1\r\n" G, HTTP_MALFORMED),
+		ROW("GET 1http://g.example/ HTTP/1.1\r\n" G, HTTP_MALFORMED),
+		ROW("GET http:g.example HTTP/1.1\r\n" G, HTTP_MALFORMED),
+		ROW("GET http://g.example:80?/@e HTTP/1.1\r\n" G, HTTP),
+		ROW("connect g.example:1 HTTP/1.1\r\n" G, HTTP_CONNECT),
+		ROW("CONNECT g.example:1@e HTTP/1.1\r\n" G, HTTP_MALFORMED),
+		/* TLS that does not begin with its hello. */
+		ROW("\x15\x03\x01\x00\x02\x01\x5a\x16\x03\x01\x00\x10", TLS_MALFORMED),
+		ROW("\x14\x03", TLS_MALFORMED),
+		ROW("\x18\x03", TLS_MALFORMED),
+		ROW("\x14", MORE),
+		ROW("\x15\x02", OTHER),
+		ROW("\x19\x03", OTHER),
+		ROW("\x80\x2e", MORE),
+		ROW("\x80\x2e\x01\x03\x03", TLS_MALFORMED),
+		ROW("\x80\x2e\x02", OTHER),
+	};
+	char name[MR_RULE_NAME_MAX + 1];
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		enum mr_sniff kind = sniff(rows[i].text, rows[i].size, name);
+
+		if (kind != rows[i].kind)
+			fail_msg("\"%s\": kind %d name \"%s\"", rows[i].text, kind, name);
+		/* In pieces it is nothing else. */
+		for (size_t cut = 0; cut < rows[i].size; cut++) {
+			kind = sniff(rows[i].text, cut, name);
+			if (kind != MR_SNIFF_MORE && kind != rows[i].kind)
+				fail_msg("\"%s\" cut at %zu: kind %d", rows[i].text, cut, kind);
+		}
+	}
+#undef G
+#undef ROW
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_server_names),
 		cmocka_unit_test(test_a_hello_in_pieces),
 		cmocka_unit_test(test_hosts_of_requests),
+		cmocka_unit_test(test_what_could_be_read_otherwise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
