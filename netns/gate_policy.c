@@ -135,11 +135,13 @@ enum mr_gate_verdict mr_gate_policy_judge(const struct mr_gate_policy *policy,
 					  const struct in6_addr *address, uint16_t port,
 					  uint64_t now_ns, enum mr_gate_reason *ret_reason)
 {
+	const bool special = mr_rule_special(address) != NULL;
 	bool other_port = false, expired = false;
 
 	if (allows_address(policy, address, port, &other_port))
 		return MR_GATE_DIRECT;
-	for (size_t i = 0; i < policy->n_pins; i++) {
+	/* That a name leads to a special address allows nothing that no rule for the address does. */
+	for (size_t i = 0; !special && i < policy->n_pins; i++) {
 		const struct mr_gate_pin_row *pin = &policy->pins[i];
 
 		if (!same_address(&pin->address, address))
@@ -149,10 +151,10 @@ enum mr_gate_verdict mr_gate_policy_judge(const struct mr_gate_policy *policy,
 		else if (allows_name(policy, pin->name, port, &other_port))
 			return MR_GATE_NAMED;
 	}
-	*ret_reason = other_port		 ? MR_GATE_PORT
-		      : mr_rule_special(address) ? MR_GATE_SPECIAL
-		      : expired			 ? MR_GATE_EXPIRED
-						 : MR_GATE_ADDRESS;
+	*ret_reason = other_port ? MR_GATE_PORT
+		      : special	 ? MR_GATE_SPECIAL
+		      : expired	 ? MR_GATE_EXPIRED
+				 : MR_GATE_ADDRESS;
 	return MR_GATE_REFUSED;
 }
 
@@ -174,6 +176,8 @@ bool mr_gate_policy_shows(const struct mr_gate_policy *policy, const struct in6_
 {
 	bool other_port = false;
 
+	if (mr_rule_special(address))
+		return false;
 	for (size_t i = 0; i < policy->n_pins; i++) {
 		const struct mr_gate_pin_row *pin = &policy->pins[i];
 
@@ -312,13 +316,14 @@ static void add_port(struct ports *ports, uint16_t port)
 uint32_t mr_gate_policy_ports(const struct mr_gate_policy *policy, const struct in6_addr *address,
 			      uint64_t now_ns, uint16_t list[MR_GATE_PORTS_MAX])
 {
+	const bool special = mr_rule_special(address) != NULL; /* names add nothing then */
 	struct ports ports = { .list = list };
 
 	for (size_t i = 0; i < policy->n_rules; i++) {
 		const struct mr_rule *rule = &policy->rules[i];
 		bool holds = mr_rule_holds_address(rule, address);
 
-		for (size_t j = 0; !holds && j < policy->n_pins; j++)
+		for (size_t j = 0; !special && !holds && j < policy->n_pins; j++)
 			holds = same_address(&policy->pins[j].address, address) &&
 				policy->pins[j].expires_ns > now_ns &&
 				mr_rule_holds_name(rule, policy->pins[j].name);

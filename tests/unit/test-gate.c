@@ -106,6 +106,27 @@ static void test_a_pin_that_is_over_is_told(void **state)
 	mr_gate_policy_deinit(&p);
 }
 
+/* A name leads to a private address that a rule allows one port of: not to its other ports. */
+static void test_a_pin_opens_no_special_address(void **state)
+{
+	struct mr_gate_policy p;
+	const struct in6_addr a = address("10.0.0.5"), v6 = address("fd00::5");
+	uint16_t ports[MR_GATE_PORTS_MAX];
+
+	(void)state;
+	make_policy(&p, "{\"rules\": [\"10.0.0.5:80\", \"[fd00::5]:80\", \"e.example\"]}");
+	assert_true(mr_gate_policy_target(&p, &a));
+	assert_true(mr_gate_policy_pin(&p, "e.example", &a, 0, 60 * S));
+	assert_true(mr_gate_policy_pin(&p, "e.example", &v6, 0, 60 * S));
+	assert_judged(&p, "10.0.0.5", 80, 1, MR_GATE_DIRECT, 0);
+	assert_judged(&p, "10.0.0.5", 22, 1, MR_GATE_REFUSED, MR_GATE_PORT);
+	assert_judged(&p, "fd00::5", 22, 1, MR_GATE_REFUSED, MR_GATE_PORT);
+	assert_false(mr_gate_policy_shows(&p, &a, 22, "e.example", 1));
+	assert_int_equal(mr_gate_policy_ports(&p, &a, 1, ports), 1);
+	assert_int_equal(ports[0], 80);
+	mr_gate_policy_deinit(&p);
+}
+
 static void test_pins_are_bounded(void **state)
 {
 	struct mr_gate_policy p;
@@ -565,6 +586,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_addresses_are_judged),
 		cmocka_unit_test(test_a_pin_that_is_over_is_told),
+		cmocka_unit_test(test_a_pin_opens_no_special_address),
 		cmocka_unit_test(test_pins_are_bounded),
 		cmocka_unit_test(test_names_are_judged),
 		cmocka_unit_test(test_targets_of_names),
