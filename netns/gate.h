@@ -59,10 +59,20 @@ struct mr_gate_pin {
 	char name[MR_GATE_NAME_SIZE];
 };
 
+/* By what a connection was let through. */
+enum mr_gate_checked {
+	MR_GATE_CHECKED_NOTHING, /* its address was given for a name, which it showed nowhere */
+	MR_GATE_CHECKED_ADDRESS, /* a rule allows the address */
+	MR_GATE_CHECKED_TLS, /* by the server name of its handshake */
+	MR_GATE_CHECKED_HTTP, /* by the host of each request */
+	MR_GATE_CHECKED_KINDS_,
+};
+
 struct mr_gate_connection {
 	struct mr_netd_head head;
 	uint16_t port;
 	uint16_t error; /* errno when the peer could not be reached */
+	uint16_t checked; /* enum mr_gate_checked */
 	struct in6_addr address;
 	uint64_t out_bytes, in_bytes; /* from the sandbox, to it */
 	uint64_t took_ns;

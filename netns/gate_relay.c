@@ -9,9 +9,12 @@
  *
  * CHECKING: the first bytes must show the name (sniff.h); they are only looked at, and go the way
  * of all others afterwards.  A server that speaks before its client is neither of TLS nor of HTTP,
- * and its connection is opened unchecked.  The way to the server is a bare handshake until then.
+ * and its connection is opened unchecked, and so is one whose client begins in another protocol;
+ * either is told.  The way to the server is a bare handshake until then.
  *
- * OPEN: each direction is a pipe with splice(2) at both ends, so that no byte is copied to us.
+ * OPEN: each direction is a pipe with splice(2) at both ends, so that no byte is copied to us.  Of
+ * HTTP each request is looked at before it goes on (gate_http.h).  Urgent data, which a look and a
+ * splice do not see alike, ends a connection.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +25,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "netns/gate_http.h"
 #include "netns/gate_internal.h"
 #include "netns/sniff.h"
 #include "runtime/base/cleanup.h"
@@ -43,6 +47,8 @@ struct flow {
 	size_t held; /* in the pipe */
 	uint64_t bytes; /* that arrived */
 	bool ended, shut; /* its source has no more; its target was told */
+	struct mr_gate_http *http; /* NULL: all of it may go on */
+	size_t vetted; /* bytes in the socket that may */
 };
 
 enum { OUT, IN, FLOWS };
@@ -55,6 +61,7 @@ struct connection {
 	char name[MR_RULE_NAME_MAX + 1]; /* shown, or "" */
 	struct flow flows[FLOWS];
 	bool connected, checked;
+	enum mr_gate_checked checked_by;
 	uint32_t ack; /* REFUSED: the message that is waited for */
 	uint64_t begin_ns, deadline_ns;
 };
@@ -94,11 +101,20 @@ static void set_reset(int fd)
 		errno = 0; /* closed in the ordinary way then */
 }
 
+/* A byte is at its place in what is looked at and in what goes on, urgent or not. */
+static int set_inline(int fd)
+{
+	const int on = 1;
+
+	return setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on)) < 0 ? -errno : 0;
+}
+
 static void tell_end(struct connection *c, int error)
 {
 	struct mr_gate_connection told = {
 		.port = ntohs(c->to.sin6_port),
 		.error = (uint16_t)error,
+		.checked = c->checked_by,
 		.address = c->to.sin6_addr,
 		.out_bytes = c->flows[OUT].bytes,
 		.in_bytes = c->flows[IN].bytes,
@@ -118,6 +134,7 @@ static void release(struct connection *c)
 	for (int i = 0; i < FLOWS; i++) {
 		mr_close(c->flows[i].pipe[0]);
 		mr_close(c->flows[i].pipe[1]);
+		free(c->flows[i].http);
 	}
 	c->gate->relay->n_open--;
 	c->state = FREE;
@@ -158,20 +175,111 @@ static void refuse(struct connection *c, enum mr_gate_reason reason, const char 
 
 /* --- bytes ------------------------------------------------------------------------------ */
 
+/* The address was given for the name, if need be when the connection began. */
+static bool may_show(const struct connection *c, const char *name)
+{
+	return (c->name[0] && strcmp(name, c->name) == 0) ||
+	       mr_gate_policy_shows(&c->gate->policy, &c->to.sin6_addr, ntohs(c->to.sin6_port),
+				    name, mr_now_ns());
+}
+
+/* Wake up again only when there is more than this. */
+static int wait_for_more(struct connection *c, size_t seen)
+{
+	const int least = (int)seen + 1;
+
+	return setsockopt(c->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) < 0 ? -errno
+											   : 0;
+}
+
+/* The client has said its last: what is not whole will never be. */
+static bool has_ended(int fd)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+		return true;
+	return info.tcpi_state == TCP_CLOSE_WAIT || info.tcpi_state == TCP_LAST_ACK ||
+	       info.tcpi_state == TCP_CLOSING || info.tcpi_state == TCP_TIME_WAIT ||
+	       info.tcpi_state == TCP_CLOSE;
+}
+
+/* The next request is for a host that this address is not for, or is none. */
+static int refuse_next(struct connection *c, enum mr_gate_frame frame, enum mr_sniff kind,
+		       const char *name)
+{
+	tell_end(c, EACCES);
+	refuse(c,
+	       frame == MR_GATE_FRAME_HEAD     ? MR_GATE_HTTP_HOST
+	       : kind == MR_SNIFF_HTTP_CONNECT ? MR_GATE_HTTP_CONNECT
+	       : c->flows[OUT].http->later     ? MR_GATE_HTTP_NEXT
+					       : MR_GATE_HTTP_MALFORMED,
+	       name);
+	return -EACCES;
+}
+
+/* Look at what the client sends before it goes on.  Negative errno when the connection broke or is
+ * refused. */
+static int vet(struct connection *c, struct flow *f)
+{
+	const bool ended = has_ended(c->inner.fd);
+	uint8_t buf[MR_SNIFF_MAX];
+	ssize_t n = recv(c->inner.fd, buf, sizeof(buf), MSG_PEEK | MSG_DONTWAIT);
+	char name[MR_RULE_NAME_MAX + 1];
+
+	f->ended = n == 0;
+	if (n <= 0)
+		return n == 0 || errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	while (f->vetted < (size_t)n) {
+		enum mr_sniff kind = MR_SNIFF_MORE;
+		size_t used;
+		enum mr_gate_frame frame =
+			mr_gate_http_feed(f->http, buf + f->vetted, (size_t)n - f->vetted, &used,
+					  &kind, name);
+
+		if (frame == MR_GATE_FRAME_MORE && !ended)
+			break;
+		if (frame == MR_GATE_FRAME_MORE || frame == MR_GATE_FRAME_BAD ||
+		    (frame == MR_GATE_FRAME_HEAD && !may_show(c, name)))
+			return refuse_next(c, frame, kind, name);
+		f->vetted += used;
+	}
+	return wait_for_more(c, f->vetted ? 0 : (size_t)n);
+}
+
+/* Bytes of the source into the pipe.  0: none now; negative errno when the connection broke. */
+static ssize_t fill(struct connection *c, struct flow *f, int source)
+{
+	size_t most = PIPE_BYTES;
+	ssize_t got;
+	int r;
+
+	if (f->http) {
+		r = f->vetted ? 0 : vet(c, f);
+		if (r < 0 || f->vetted == 0)
+			return r;
+		most = f->vetted < most ? f->vetted : most;
+	}
+	got = splice(source, NULL, f->pipe[1], NULL, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	f->ended = got == 0;
+	f->held += (size_t)got;
+	f->vetted -= f->http ? (size_t)got : 0;
+	return got;
+}
+
 /* Move what can be moved of one direction.  Negative errno when the connection broke. */
-static int move_flow(struct flow *f, int source, int target)
+static int move_flow(struct connection *c, struct flow *f, int source, int target)
 {
 	for (int i = 0; i < ROUNDS_MAX; i++) {
 		ssize_t got = 0, put = 0;
 
-		if (!f->ended && f->held < PIPE_BYTES / 2) {
-			got = splice(source, NULL, f->pipe[1], NULL, PIPE_BYTES,
-				     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-			if (got < 0 && errno != EAGAIN && errno != EINTR)
-				return -errno;
-			f->ended = got == 0;
-			f->held += got > 0 ? (size_t)got : 0;
-		}
+		if (!f->ended && f->held < PIPE_BYTES / 2)
+			got = fill(c, f, source);
+		if (got < 0)
+			return (int)got;
 		if (f->held > 0) {
 			put = splice(f->pipe[0], NULL, target, NULL, f->held,
 				     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
@@ -196,7 +304,7 @@ static int move_flow(struct flow *f, int source, int target)
 static uint32_t wanted(const struct flow *from_it, const struct flow *to_it)
 {
 	return (from_it->ended || from_it->held > 0 ? 0 : (uint32_t)EPOLLIN) |
-	       (to_it->held > 0 ? (uint32_t)EPOLLOUT : 0);
+	       (to_it->held > 0 ? (uint32_t)EPOLLOUT : 0) | (uint32_t)EPOLLPRI;
 }
 
 static void move(struct connection *c)
@@ -204,10 +312,12 @@ static void move(struct connection *c)
 	struct flow *out = &c->flows[OUT], *in = &c->flows[IN];
 	const uint64_t before = out->bytes + in->bytes;
 	struct mr_error err;
-	int r = move_flow(out, c->inner.fd, c->outer.fd);
+	int r = move_flow(c, out, c->inner.fd, c->outer.fd);
 
+	if (c->state == REFUSED || c->state == FREE)
+		return;
 	if (r == 0)
-		r = move_flow(in, c->outer.fd, c->inner.fd);
+		r = move_flow(c, in, c->outer.fd, c->inner.fd);
 	if (r < 0 || (out->shut && in->shut)) {
 		end(c, -r);
 		return;
@@ -234,11 +344,12 @@ static int open_pipes(struct connection *c)
 /* Both sides are there and nothing is left to check. */
 static void open_up(struct connection *c)
 {
-	const int least = 1;
 	int r = open_pipes(c);
 
-	if (r < 0 || setsockopt(c->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) < 0) {
-		end(c, r < 0 ? -r : errno);
+	if (r == 0)
+		r = wait_for_more(c, 0);
+	if (r < 0) {
+		end(c, -r);
 		return;
 	}
 	c->gate->totals.connections++;
@@ -290,21 +401,29 @@ static enum mr_gate_reason reason_of(enum mr_sniff kind)
 	return MR_GATE_SILENT;
 }
 
-/* Wake up again only when there is more than was looked at. */
-static void wait_for_more(struct connection *c, size_t seen)
+/* The name is right, or there is none to check. */
+static void take_kind(struct connection *c, enum mr_sniff kind, const char *name)
 {
-	const int least = (int)seen + 1;
-
-	if (setsockopt(c->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) < 0)
-		end(c, errno);
+	if (kind == MR_SNIFF_HTTP) {
+		c->flows[OUT].http = calloc(1, sizeof(*c->flows[OUT].http));
+		mr_assert(c->flows[OUT].http);
+	}
+	c->checked_by = kind == MR_SNIFF_TLS	? MR_GATE_CHECKED_TLS
+			: kind == MR_SNIFF_HTTP ? MR_GATE_CHECKED_HTTP
+						: MR_GATE_CHECKED_NOTHING;
+	memcpy(c->name, name, strlen(name) + 1);
+	c->checked = true;
+	advance(c);
 }
 
 static void check(struct connection *c)
 {
+	const bool ended = has_ended(c->inner.fd);
 	uint8_t buf[MR_SNIFF_MAX];
 	ssize_t n = recv(c->inner.fd, buf, sizeof(buf), MSG_PEEK | MSG_DONTWAIT);
 	char name[MR_RULE_NAME_MAX + 1];
 	enum mr_sniff kind;
+	int r;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -313,20 +432,16 @@ static void check(struct connection *c)
 		return;
 	}
 	kind = mr_sniff(buf, (size_t)n, name);
-	if (kind == MR_SNIFF_MORE) {
-		wait_for_more(c, (size_t)n);
-		return;
+	if (kind == MR_SNIFF_MORE && !ended) {
+		r = wait_for_more(c, (size_t)n);
+		if (r < 0)
+			end(c, -r);
+	} else if (kind == MR_SNIFF_OTHER ||
+		   ((kind == MR_SNIFF_TLS || kind == MR_SNIFF_HTTP) && may_show(c, name))) {
+		take_kind(c, kind, name);
+	} else {
+		refuse(c, reason_of(kind), name);
 	}
-	if (kind == MR_SNIFF_OTHER ||
-	    ((kind == MR_SNIFF_TLS || kind == MR_SNIFF_HTTP || kind == MR_SNIFF_HTTP_CONNECT) &&
-	     mr_gate_policy_shows(&c->gate->policy, &c->to.sin6_addr, ntohs(c->to.sin6_port), name,
-				  mr_now_ns()))) {
-		memcpy(c->name, name, sizeof(name));
-		c->checked = true;
-		advance(c);
-		return;
-	}
-	refuse(c, reason_of(kind), name);
 }
 
 /* The server speaks first, and the client has said nothing. */
@@ -355,7 +470,9 @@ static void on_inner(struct mr_source *source, uint32_t events)
 {
 	struct connection *c = source->owner;
 
-	if (c->state == OPEN)
+	if ((events & EPOLLPRI) && c->state != REFUSED)
+		end(c, EPROTO);
+	else if (c->state == OPEN)
 		move(c);
 	else if (c->state == CHECKING && !(events & EPOLLERR))
 		check(c);
@@ -382,7 +499,9 @@ static void on_outer(struct mr_source *source, uint32_t events)
 {
 	struct connection *c = source->owner;
 
-	if (c->state == OPEN)
+	if (events & EPOLLPRI)
+		end(c, EPROTO);
+	else if (c->state == OPEN)
 		move(c);
 	else if (!c->connected)
 		finish_connect(c);
@@ -429,6 +548,7 @@ static void begin(struct connection *c)
 		return;
 	}
 	c->checked = verdict == MR_GATE_DIRECT;
+	c->checked_by = c->checked ? MR_GATE_CHECKED_ADDRESS : MR_GATE_CHECKED_NOTHING;
 	c->state = c->checked ? CONNECTING : CHECKING;
 	c->deadline_ns = c->begin_ns + (c->checked ? CONNECT_NS : CHECK_NS);
 	r = connect_outside(c, &err);
@@ -482,7 +602,8 @@ void mr_gate_relay_take(struct mr_gate *gate, int accepted)
 				  .to = to,
 				  .flows = { { .pipe = { -1, -1 } }, { .pipe = { -1, -1 } } },
 				  .begin_ns = mr_now_ns() };
-	if (mr_loop_add(gate->loop, &c->inner, fd, EPOLLIN, on_inner, c, &err) < 0)
+	if (set_inline(fd) < 0 ||
+	    mr_loop_add(gate->loop, &c->inner, fd, EPOLLIN | EPOLLPRI, on_inner, c, &err) < 0)
 		return;
 	mr_take_fd(fd);
 	send_at_once(c->inner.fd);

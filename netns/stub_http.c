@@ -72,8 +72,8 @@ static bool take_request_line(struct mr_http *http, char *line)
 		return bad(http, 400, "no request line");
 	*target++ = '\0';
 	*version++ = '\0';
-	for (const char *p = target; *p; p++)
-		if (*p <= 0x20 || *p >= 0x7f)
+	for (const unsigned char *p = (const unsigned char *)target; *p; p++)
+		if (*p <= 0x20 || *p == 0x7f || (*p > 0x7f && !http->relays))
 			return bad(http, 400, "the target has a byte that no URL has");
 	http->method = line;
 	http->target = target;
@@ -82,7 +82,7 @@ static bool take_request_line(struct mr_http *http, char *line)
 		return false;
 	if (strcmp(line, "CONNECT") == 0)
 		return bad(http, 405, "nothing is tunnelled");
-	if (target[0] != '/')
+	if (target[0] != '/' && !http->relays)
 		return bad(http, 400, "the target is not a path: nothing is relayed");
 	return true;
 }
@@ -134,7 +134,8 @@ static bool take_length(struct mr_http *http, const char *value)
 	http->has_length = true;
 	for (size_t i = 0; i < n; i++)
 		http->left = http->left * 10 + (uint64_t)(value[i] - '0');
-	return http->left <= MR_HTTP_BODY_MAX || bad(http, 413, "the body is too large");
+	return http->relays || http->left <= MR_HTTP_BODY_MAX ||
+	       bad(http, 413, "the body is too large");
 }
 
 static bool take_coding(struct mr_http *http, const char *value)
@@ -302,7 +303,7 @@ static bool end_size(struct mr_http *http)
 		return bad(http, 400, "a chunk without a size");
 	http->body_size += http->left;
 	http->len = 0;
-	if (http->body_size > MR_HTTP_BODY_MAX)
+	if (http->body_size > MR_HTTP_BODY_MAX && !http->relays)
 		return bad(http, 413, "the body is too large");
 	return true;
 }

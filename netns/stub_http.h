@@ -40,6 +40,10 @@ enum mr_http_state {
 };
 
 struct mr_http {
+	/* Set once, and kept by a reset: requests for another server, of which only the frames matter:
+	 * any form of target and any length of a body. */
+	bool relays;
+
 	enum mr_http_state state;
 	char head[MR_HTTP_HEAD_MAX + 1];
 	size_t len; /* of the head; in a chunk's line or the trailers: bytes of it so far */

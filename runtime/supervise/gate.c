@@ -47,6 +47,7 @@ struct peer {
 	struct in6_addr address;
 	uint16_t port;
 	char *name; /* "" when none was shown */
+	enum mr_gate_checked checked;
 	uint64_t connections, failed, out_bytes, in_bytes;
 	int error; /* the last one's */
 };
@@ -413,7 +414,7 @@ static struct peer *find_peer(struct gate *gate, const struct mr_gate_connection
 	for (size_t i = 0; i < gate->n_peers; i++) {
 		p = &gate->peers[i];
 		if (memcmp(&p->address, &c->address, sizeof(c->address)) == 0 &&
-		    p->port == c->port && strcmp(p->name, c->name) == 0)
+		    p->port == c->port && p->checked == c->checked && strcmp(p->name, c->name) == 0)
 			return p;
 	}
 	if (gate->n_peers == PEERS_MAX) {
@@ -421,7 +422,10 @@ static struct peer *find_peer(struct gate *gate, const struct mr_gate_connection
 		return NULL;
 	}
 	p = &gate->peers[gate->n_peers++];
-	*p = (struct peer){ .address = c->address, .port = c->port, .name = mr_str_dup(c->name) };
+	*p = (struct peer){ .address = c->address,
+			    .port = c->port,
+			    .name = mr_str_dup(c->name),
+			    .checked = c->checked };
 	return p;
 }
 
@@ -430,6 +434,8 @@ static void take_connection(struct mr_run *run, struct mr_gate_connection *c)
 	struct peer *p;
 
 	c->name[sizeof(c->name) - 1] = '\0';
+	if (c->checked >= MR_GATE_CHECKED_KINDS_)
+		return;
 	p = find_peer(run->network->state, c);
 	if (!p)
 		return;
@@ -500,6 +506,12 @@ static json_t *names_json(const struct gate *gate)
 
 static json_t *peers_json(const struct gate *gate)
 {
+	static const char *const checked[] = {
+		[MR_GATE_CHECKED_NOTHING] = "nothing",
+		[MR_GATE_CHECKED_ADDRESS] = "address",
+		[MR_GATE_CHECKED_TLS] = "tls-sni",
+		[MR_GATE_CHECKED_HTTP] = "http-host",
+	};
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < gate->n_peers; i++) {
@@ -507,10 +519,11 @@ static json_t *peers_json(const struct gate *gate)
 		char text[INET6_ADDRSTRLEN];
 
 		json_array_append_new(list,
-				      json_pack("{s:s, s:i, s:s?, s:I, s:I, s:s?, s:I, s:I}",
+				      json_pack("{s:s, s:i, s:s?, s:s, s:I, s:I, s:s?, s:I, s:I}",
 						"address", mr_rule_print_address(&p->address, text),
 						"port", (int)p->port, "name",
-						p->name[0] ? p->name : NULL, "connections",
+						p->name[0] ? p->name : NULL, "checked",
+						checked[p->checked], "connections",
 						(json_int_t)p->connections, "failed",
 						(json_int_t)p->failed, "errno_name",
 						p->error ? strerrorname_np(p->error) : NULL,

@@ -8,10 +8,12 @@ every_way_out_is_denied_and_told.sh; the servers are those of outside.py.
 import ctypes
 import errno
 import os
+import select
 import socket
 import ssl
 import struct
 import threading
+import time
 
 TIMEOUT = 20
 GOOD = "203.0.113.10"
@@ -119,6 +121,39 @@ def http(text):
     return tcp(good(), 80, text.replace("\n", "\r\n").encode())
 
 
+def after(port, first, then):
+    """More on a connection whose first request was right and is answered."""
+    with socket.create_connection((good(), port), timeout=TIMEOUT) as s:
+        s.sendall(first.replace("\n", "\r\n").encode())
+        if port == 80:
+            s.recv(4096)
+        s.sendall(then)
+        p = select.poll()
+        p.register(s, 0)
+        p.poll(TIMEOUT * 1000)  # until it is reset
+        return s.recv(4096)
+
+
+def cut_short(text):
+    """A request that never becomes whole is not waited for."""
+    begin = time.monotonic()
+    with socket.create_connection((good(), 80), timeout=TIMEOUT) as s:
+        s.sendall(text)
+        s.shutdown(socket.SHUT_WR)
+        try:
+            return s.recv(4096)
+        except ConnectionResetError:
+            return b"waiting" if time.monotonic() - begin > 8 else b""
+
+
+def urgent():
+    """A byte that is not where the others are."""
+    with socket.create_connection((good(), 25), timeout=TIMEOUT) as s:
+        s.recv(4096)
+        s.send(b"U", socket.MSG_OOB)
+        return s.recv(4096)
+
+
 def race():
     """Another thread changes the address while connect looks at it."""
     libc.connect.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint]
@@ -218,6 +253,7 @@ def unix(address):
     return b"connected"
 
 
+GET = "GET / HTTP/1.1\n"
 H = "Host: good.example\n\n"
 attacks = {
     "direct": lambda: tcp("203.0.113.11", 80),
@@ -272,6 +308,14 @@ attacks = {
     "host-folded": lambda: http("GET / HTTP/1.1\nX: y\n Host: z\n" + H),
     "host-none": lambda: http("GET / HTTP/1.1\nAccept: *\n\n"),
     "host-late": lambda: http("\nGET / HTTP/1.1\nHost: late.example\n\n"),
+    "host-next": lambda: after(80, GET + H, b"GET / HTTP/1.1\r\nHost: next.example\r\n\r\n"),
+    "upgrade": lambda: after(7000, GET + "Upgrade: h2c\n" + H, b"\x81\x05hello\n"),
+    "http-09": lambda: http("GET http://old.example/\nHost: old.example\n\n"),
+    "host-bytes": lambda: http("GET / HTTP/1.1\nHost: [`id`]\n\n"),
+    "host-half": lambda: cut_short(b"GET /"),
+    "urgent": urgent,
+    "tls-alert": lambda: tls("evil.example", lambda h: b"\x15\x03\x01\0\2\1\x5a" + h),
+    "connect-same": lambda: http("CONNECT good.example:443 HTTP/1.1\n" + H),
     "connect": lambda: http("CONNECT tunnel.example:443 HTTP/1.1\n" + H),
     "raw": lambda: make(2, 3, 1),
     "raw-ipv6": lambda: make(10, 3, 58),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "netns/dnswire.h"
+#include "netns/gate_http.h"
 #include "netns/gate_policy.h"
 #include "netns/sniff.h"
 #include "runtime/base/cleanup.h"
@@ -581,6 +582,97 @@ static void test_what_could_be_read_otherwise(void **state)
 #undef ROW
 }
 
+/* Frames of a client's bytes as "h" (and its host), "b" (and how many bytes), "m" and "x" (and what
+ * it seems to be), fed in steps. */
+static const char *frames(const char *bytes, size_t size, size_t step, char ret[300])
+{
+	static struct mr_gate_http h;
+	size_t at = 0, there = step < size ? step : size, n = 0, body = 0;
+
+	h = (struct mr_gate_http){ 0 };
+	ret[0] = '\0';
+	while (at < there) {
+		char name[MR_RULE_NAME_MAX + 1];
+		enum mr_sniff kind = MR_SNIFF_MORE;
+		size_t used;
+		enum mr_gate_frame frame = mr_gate_http_feed(&h, (const uint8_t *)bytes + at,
+							     there - at, &used, &kind, name);
+
+		at += used;
+		body += frame == MR_GATE_FRAME_BODY ? used : 0;
+		/* How much of a bad body was there before is a matter of the pieces. */
+		if (body && frame != MR_GATE_FRAME_BAD &&
+		    (frame != MR_GATE_FRAME_BODY || at == size)) {
+			n += (size_t)snprintf(ret + n, 300 - n, "b%zu ", body);
+			body = 0;
+		}
+		if (frame == MR_GATE_FRAME_HEAD)
+			n += (size_t)snprintf(ret + n, 300 - n, "h%s ", name);
+		if (frame == MR_GATE_FRAME_BAD) {
+			snprintf(ret + n, 300 - n, "x%d", kind);
+			return ret;
+		}
+		if (frame == MR_GATE_FRAME_MORE && there == size) {
+			snprintf(ret + n, 300 - n, "m");
+			return ret;
+		}
+		if (frame == MR_GATE_FRAME_MORE || at == there)
+			there = there + step < size ? there + step : size;
+	}
+	return ret;
+}
+
+static void test_requests_on_one_connection(void **state)
+{
+#define GET(host) "GET / HTTP/1.1\r\nHost: " host "\r\n\r\n"
+#define POST "POST /x HTTP/1.1\r\nHost: a.example\r\n"
+#define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
+	static const struct {
+		const char *bytes;
+		size_t size;
+		const char *frames;
+	} rows[] = {
+#define ROW(text, frames) { text, sizeof(text) - 1, frames }
+		ROW(GET("a.example"), "ha.example "),
+		ROW(GET("a.example") GET("B.example"), "ha.example hb.example "),
+		ROW(GET("a.example") "GET /", "ha.example m"),
+		ROW(POST "Content-Length: 5\r\n\r\nGET /" GET("b"), "ha.example b5 hb "),
+		ROW(POST "Content-Length: 0\r\n\r\n" GET("b"), "ha.example hb "),
+		ROW(POST "Content-Length: 99999999999\r\n\r\n" GET("b"), "ha.example b27 "),
+		ROW(CHUNKED "1;x\r\n\n\r\n0\r\n\r\n" GET("b"), "ha.example b13 hb "),
+		ROW(CHUNKED "0\r\nHost: c\r\n\r\n" GET("b"), "ha.example b14 hb "),
+		ROW("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n" GET("b"), "ha hb "),
+		ROW("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n" GET("b"), "ha hb "),
+		/* After a request only requests. */
+		ROW(GET("a.example") "\x81\x05hello", "ha.example x1"),
+		ROW(GET("a.example") "\x16\3\1\0\1\1", "ha.example m"),
+		ROW(GET("a.example") "PRI * HTTP/2.0\r\n\r\n", "ha.example x8"),
+		ROW(GET("a.example") "CONNECT b:1 HTTP/1.1\r\n", "ha.example x7"),
+		ROW(GET("a.example") "\r\n" GET("b"), "ha.example x8"),
+		/* What has two lengths has none. */
+		ROW(POST "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", "x8"),
+		ROW(POST "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "x8"),
+		ROW(POST "Content-Length: +1\r\n\r\n", "x8"),
+		ROW(POST "Transfer-Encoding: xchunked\r\n\r\n", "x8"),
+		ROW("POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "x8"),
+		ROW(CHUNKED "1\nx", "ha.example x8"),
+#undef ROW
+	};
+	char got[300];
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		for (size_t step = 1; step <= rows[i].size; step++) {
+			frames(rows[i].bytes, rows[i].size, step, got);
+			if (strcmp(got, rows[i].frames) != 0)
+				fail_msg("\"%s\" by %zu: \"%s\"", rows[i].bytes, step, got);
+		}
+	}
+#undef CHUNKED
+#undef POST
+#undef GET
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -598,6 +690,7 @@ int main(void)
 		cmocka_unit_test(test_a_hello_in_pieces),
 		cmocka_unit_test(test_hosts_of_requests),
 		cmocka_unit_test(test_what_could_be_read_otherwise),
+		cmocka_unit_test(test_requests_on_one_connection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ echo "$stdout"
 assert_eq "$(grep -vc ' held ' <<<"$stdout")" 0 "lines that say neither"
 
 # What came through is what the rules allow.
-assert_eq "$(grep -vE '^(dns (good|other|loop|metadata|private|mapped|host)\.example (1|28)|dns n[0-9]+\.wild\.example (1|28)|error .*|http 80 raced.example /)$' "$outside_log")" "" "outside"
+assert_eq "$(grep -vE '^(dns (good|other|loop|metadata|private|mapped|host)\.example (1|28)|dns n[0-9]+\.wild\.example (1|28)|error .*|greet|http 80 (raced|good).example /)$' "$outside_log")" "" "outside"
 assert_eq "$(grep -c '^dns n[0-9]*\.wild' "$outside_log")" 128 "names below a wildcard that were asked"
 
 # One row each: what, object, rule.  The object is a pattern.
@@ -82,6 +82,10 @@ sni-split       network tls split.example \(203.0.113.10:443\) tls-sni
 ech             network tls good.example \(203.0.113.10:443\) tls-ech
 host            network http evil.example \(203.0.113.10:80\) http-host
 host-target     network http 203.0.113.10:80 http-host
+host-next       network http next.example \(203.0.113.10:80\) http-host
+upgrade         network http 203.0.113.10:7000 http-host
+host-half       network connect 203.0.113.10:80 limit
+connect-same    network http good.example \(203.0.113.10:80\) http-connect
 connect         network http tunnel.example \(203.0.113.10:80\) http-connect
 raw             seccomp socket null net
 packet          seccomp socket null net
@@ -92,8 +96,9 @@ ptrace          seccomp ptrace null .*
 pidfd-getfd     seccomp pidfd_getfd null .*
 ROWS
 assert_eq "$(json '[.denials.rows[] | select(.layer == "network" and (.pid == null or .comm != "python3")) | .object]')" '[]' "rows without a process"
+grep -q '^urgent held ECONNRESET$' <<<"$stdout" || fail "urgent data: $(grep urgent <<<"$stdout")"
 # Each refusal is counted by its reason, those with equal rows, too.
-for reason in tls_malformed http_malformed; do
+for reason in tls_malformed http_malformed http_next silent; do
 	assert_ge "$(json ".network.allowlist.denied.$reason")" 1 "$reason"
 done
 assert_eq "$(json .network.allowlist.totals.lost_messages)" 0 "lost messages"

@@ -38,6 +38,16 @@ with socket.create_connection(("203.0.113.12", 7001)) as s:
     while d := s.recv(65536):
         n += len(d)
     print("received", n)
+# Requests one after the other, and a body of any length.
+with socket.create_connection(("good.example", 7000)) as s:
+    one = b"GET / HTTP/1.1\r\nHost: good.example\r\n\r\n"
+    post = b"POST / HTTP/1.1\r\nHost: good.example:7000\r\n"
+    s.sendall(one + one + post + b"Content-Length: 70000000\r\n\r\n")
+    for _ in range(700):
+        s.sendall(b"x" * 100000)
+    s.sendall(post + b"Transfer-Encoding: chunked\r\n\r\n2\r\nxx\r\n0\r\n\r\n" + one)
+    s.shutdown(socket.SHUT_WR)
+    print("requests", int(s.recv(100)) - 3 * len(one) - 2 * len(post))
 print("wildcard", socket.gethostbyname("x.y.wild.example"))
 print("alias", socket.gethostbyname("alias.example"))
 with socket.create_server(("127.0.0.1", 8000)), socket.create_connection(("127.0.0.1", 8000)):
@@ -54,6 +64,7 @@ first 220 hello
 then echo
 sent 3000001
 received 3000001
+requests 70000070
 wildcard 203.0.113.12
 alias 203.0.113.10
 own loopback'
@@ -65,10 +76,14 @@ assert_eq "$(json '.network.allowlist.names[] | select(.name == "good.example") 
 	'2001:db8::10 203.0.113.10' "addresses of the name"
 peer() { json ".network.allowlist.peers[] | select(.address == \"$1\" and .port == $2) | \"$3\""; }
 # shellcheck disable=SC2016 # jq's own
-assert_eq "$(peer 203.0.113.10 443 '\(.name) \(.connections) \(.failed)')" 'good.example 1 0' 'TLS'
-assert_eq "$(peer 203.0.113.12 7000 '\(.name) \(.out_bytes) \(.in_bytes)')" 'null 3000001 8' 'bytes out'
+assert_eq "$(peer 203.0.113.10 443 '\(.name) \(.connections) \(.failed) \(.checked)')" 'good.example 1 0 tls-sni' 'TLS'
+# shellcheck disable=SC2016
+assert_eq "$(peer 203.0.113.10 7000 '\(.name) \(.checked)')" 'good.example http-host' 'requests'
+# shellcheck disable=SC2016
+assert_eq "$(peer 203.0.113.10 25 '\(.name) \(.checked)')" 'null nothing' 'who speaks first'
+assert_eq "$(peer 203.0.113.12 7000 '\(.name) \(.checked) \(.out_bytes) \(.in_bytes)')" 'null address 3000001 8' 'bytes out'
 assert_eq "$(peer 203.0.113.12 7001 '\(.out_bytes) \(.in_bytes)')" '8 3000001' 'bytes in'
-assert_eq "$(json '.network.allowlist.totals.connections')" 7 "connections"
+assert_eq "$(json '.network.allowlist.totals.connections')" 8 "connections"
 assert_ge "$(json '.network.allowlist.totals.out_bytes')" 3000001 "bytes out in all"
 
 # The receipt: read back from the kernel.
