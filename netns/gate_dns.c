@@ -92,6 +92,17 @@ static void close_stream(struct stream *s)
 	s->used = s->busy = false;
 }
 
+/* While a query of it is answered the next one waits in the socket. */
+static void set_busy(struct stream *s, bool busy)
+{
+	struct mr_error err;
+
+	s->busy = busy;
+	s->deadline_ns = mr_now_ns() + STREAM_NS;
+	if (mr_loop_modify(s->gate->loop, &s->source, busy ? 0 : EPOLLIN, &err) < 0)
+		close_stream(s);
+}
+
 static void reply(struct query *q)
 {
 	uint8_t buf[2 + MR_DNSWIRE_UDP_MAX];
@@ -108,7 +119,7 @@ static void reply(struct query *q)
 	if (send(q->stream->source.fd, buf, n + 2, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)(n + 2))
 		close_stream(q->stream);
 	else
-		q->stream->busy = false;
+		set_busy(q->stream, false);
 }
 
 static void finish(struct query *q)
@@ -335,8 +346,6 @@ static void take_query(struct mr_gate *gate, const uint8_t *bytes, size_t size,
 		.source.fd = -1, .gate = gate, .from = *from, .to = *to, .stream = stream
 	};
 	r = mr_dnswire_read_query(bytes, size, &q->asked);
-	if (stream)
-		stream->busy = true;
 	if (!has_room || r == -EBADMSG) { /* without room or without a head nothing waits */
 		fill_denied(q, &d);
 		mr_gate_deny(gate, &d, has_room ? MR_GATE_QUERY_MALFORMED : MR_GATE_QUERIES_FULL);
@@ -391,7 +400,7 @@ static void on_stream(struct mr_source *source, uint32_t events)
 	ssize_t n;
 
 	(void)events;
-	if (want > sizeof(s->buf) || s->busy) { /* not patient enough, or no query */
+	if (want > sizeof(s->buf) || s->busy) { /* no query, or it left before the answer */
 		close_stream(s);
 		return;
 	}
@@ -407,8 +416,9 @@ static void on_stream(struct mr_source *source, uint32_t events)
 		return;
 	n = (ssize_t)s->n - 2;
 	s->n = 0;
-	s->deadline_ns = mr_now_ns() + STREAM_NS;
-	take_query(s->gate, s->buf + 2, (size_t)n, &s->from, &s->to, s);
+	set_busy(s, true);
+	if (s->used)
+		take_query(s->gate, s->buf + 2, (size_t)n, &s->from, &s->to, s);
 }
 
 static struct stream *free_stream(struct mr_gate_resolver *r)

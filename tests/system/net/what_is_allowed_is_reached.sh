@@ -11,7 +11,7 @@ start_outside
 
 # TLS with verification, by two libraries; a server that speaks first; IPv6; half-closed streams.
 cat >"$tmp/go.py" <<'PY'
-import socket, ssl
+import socket, ssl, struct, subprocess
 
 def get(host, port=80):
     with socket.create_connection((host, port)) as s:
@@ -50,6 +50,14 @@ with socket.create_connection(("good.example", 7000)) as s:
     print("requests", int(s.recv(100)) - 3 * len(one) - 2 * len(post))
 print("wildcard", socket.gethostbyname("x.y.wild.example"))
 print("alias", socket.gethostbyname("alias.example"))
+# Two queries at once on one stream, as glibc writes them with use-vc.
+with socket.create_connection(("127.0.0.53", 53)) as s:
+    q = struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + b"\4good\7example\0\0%c\0\1"
+    s.sendall(b"".join(struct.pack(">H", len(q) - 1) + q % kind for kind in (1, 28)))
+    f = s.makefile("rb")
+    print("stream", *(f.read(*struct.unpack(">H", f.read(2)))[-4:].hex() for _ in range(2)))
+print("use-vc", "203.0.113.10" in subprocess.run(["getent", "ahosts", "good.example"], text=True,
+      env={"PATH": "/usr/bin:/bin", "RES_OPTIONS": "use-vc"}, capture_output=True).stdout.split())
 with socket.create_server(("127.0.0.1", 8000)), socket.create_connection(("127.0.0.1", 8000)):
     print("own loopback")
 PY
@@ -67,6 +75,8 @@ received 3000001
 requests 70000070
 wildcard 203.0.113.12
 alias 203.0.113.10
+stream cb00710a 00000010
+use-vc True
 own loopback'
 assert_eq "$(json '.denials.total')" 0 "denials"
 assert_eq "$(json '.network.allowlist | .rules | join(" ")')" \
