@@ -241,6 +241,7 @@ static const char *format_allow(const struct mr_gate_denied *d, const char *addr
 				size_t size)
 {
 	const bool ipv6 = strchr(address, ':');
+	struct mr_rule rule;
 
 	switch ((enum mr_gate_reason)d->reason) {
 	case MR_GATE_ADDRESS:
@@ -263,8 +264,12 @@ static const char *format_allow(const struct mr_gate_denied *d, const char *addr
 	case MR_GATE_NAME:
 	case MR_GATE_TLS_NAME:
 	case MR_GATE_HTTP_HOST:
+		/* The payload's own bytes: only what is a rule of a name is shown as one. */
+		if (mr_rule_parse(d->name, &rule, NULL) < 0 || rule.kind != MR_RULE_NAME ||
+		    rule.port)
+			return NULL;
 		snprintf(buf, size, "--allow %s", d->name);
-		return d->name[0] ? buf : NULL;
+		return buf;
 	default:
 		return NULL;
 	}

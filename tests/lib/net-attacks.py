@@ -315,6 +315,7 @@ attacks = {
     "host-half": lambda: cut_short(b"GET /"),
     "urgent": urgent,
     "tls-alert": lambda: tls("evil.example", lambda h: b"\x15\x03\x01\0\2\1\x5a" + h),
+    "sni-local": lambda: tls("localhost"),
     "connect-same": lambda: http("CONNECT good.example:443 HTTP/1.1\n" + H),
     "connect": lambda: http("CONNECT tunnel.example:443 HTTP/1.1\n" + H),
     "raw": lambda: make(2, 3, 1),

@@ -85,6 +85,7 @@ host-target     network http 203.0.113.10:80 http-host
 host-next       network http next.example \(203.0.113.10:80\) http-host
 upgrade         network http 203.0.113.10:7000 http-host
 host-half       network connect 203.0.113.10:80 limit
+sni-local       network tls localhost \(203.0.113.10:443\) tls-sni
 connect-same    network http good.example \(203.0.113.10:80\) http-connect
 connect         network http tunnel.example \(203.0.113.10:80\) http-connect
 raw             seccomp socket null net
@@ -96,6 +97,9 @@ ptrace          seccomp ptrace null .*
 pidfd-getfd     seccomp pidfd_getfd null .*
 ROWS
 assert_eq "$(json '[.denials.rows[] | select(.layer == "network" and (.pid == null or .comm != "python3")) | .object]')" '[]' "rows without a process"
+# A hint is a rule, and nothing of what the program sent that is none.
+assert_eq "$(json '[.denials.rows[] | select(.rule == "tls-sni") | .allow] | unique | tostring')" \
+	'[null,"--allow evil.example","--allow other.example","--allow split.example"]' "hints"
 grep -q '^urgent held ECONNRESET$' <<<"$stdout" || fail "urgent data: $(grep urgent <<<"$stdout")"
 # Each refusal is counted by its reason, those with equal rows, too.
 for reason in tls_malformed http_malformed http_next silent; do
