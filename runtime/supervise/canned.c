@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +25,12 @@
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/whose.h"
 
-#define LOOKS_MAX 2000 /* at whose socket it is, in one run: each walks through /proc */
-
 struct canned {
 	struct mr_mocks mocks; /* loaded, and once they are handed over without bodies */
 	struct mr_stub_count *counts;
 	bool counted; /* menace-netd told them all */
 	char *pem;
-	uint64_t denied, lost, looks;
+	uint64_t denied, lost, looks_left_out;
 };
 
 /* One seed decides of a whole run, unless the mocks have one of their own. */
@@ -128,7 +127,8 @@ static void take_authority(struct canned *canned, const struct mr_netd_head *hea
 	canned->pem = mr_str_ndup(message.pem, strnlen(message.pem, sizeof(message.pem) - 1));
 }
 
-static pid_t look_who(struct mr_run *run, const struct mr_stub_denied *d, char comm[17])
+/* One look in a turn of the loop: deadlines wait no longer than for that. */
+static void look_who(struct mr_run *run, const struct mr_stub_denied *d, struct mr_who *ret)
 {
 	struct canned *canned = run->network->state;
 	const bool udp = d->address == 0;
@@ -137,12 +137,12 @@ static pid_t look_who(struct mr_run *run, const struct mr_stub_denied *d, char c
 				  .remote_port = d->port };
 	const uint32_t address = htonl(d->address);
 
-	comm[0] = '\0';
-	if (!d->source_port || canned->looks++ >= LOOKS_MAX)
-		return 0;
 	whose.remote.s6_addr[10] = whose.remote.s6_addr[11] = 0xff;
 	memcpy(&whose.remote.s6_addr[12], &address, sizeof(address));
-	return mr_whose_socket(run->launched.init_pid, run->cgroup, &whose, comm);
+	mr_whose_socket(&run->host->looks, run->launched.init_pid, run->cgroup, &whose, ret);
+	canned->looks_left_out += ret->left_out;
+	if (ret->looked)
+		mr_netd_rest(&run->network->netd);
 }
 
 /* Whoever it was may be answered now. */
@@ -170,7 +170,8 @@ static void take_denied(struct mr_run *run, const struct mr_netd_head *head)
 	struct canned *canned = run->network->state;
 	mr_auto_free char *object = NULL;
 	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK, .time_ns = mr_now_ns() };
-	char address[INET_ADDRSTRLEN] = "", comm[17];
+	char address[INET_ADDRSTRLEN] = "", reason[200];
+	struct mr_who who;
 	struct mr_stub_denied d;
 	struct in_addr in;
 
@@ -185,16 +186,20 @@ static void take_denied(struct mr_run *run, const struct mr_netd_head *head)
 	if (d.address)
 		inet_ntop(AF_INET, &in, address, sizeof(address));
 	object = describe(&d, address);
-	denial.pid = look_who(run, &d, comm);
+	look_who(run, &d, &who);
 	acknowledge(run, d.id);
-	denial.comm = denial.pid ? comm : NULL;
+	denial.pid = who.pid;
+	denial.comm = who.pid ? who.comm : NULL;
+	snprintf(reason, sizeof(reason), "%s%s%s%s", d.reason,
+		 who.pid ? "" : " (who asked is not known: ", who.pid ? "" : who.why,
+		 who.pid ? "" : ")");
 	denial.address = d.address ? address : NULL;
 	denial.port = d.address ? d.port : 0;
 	denial.name = d.name[0] ? d.name : NULL;
 	denial.what = d.op;
 	denial.object = object;
 	denial.rule = d.rule;
-	denial.reason = d.reason;
+	denial.reason = reason;
 	denial.allow = strcmp(d.rule, "no mock") == 0 ? "--mock TARGET=ACTION" : NULL;
 	mr_denials_add(&run->denials, &denial);
 }
@@ -309,12 +314,13 @@ static json_t *receipt(const struct mr_run *run)
 
 	if (canned->pem)
 		mr_hash_hex(canned->pem, strlen(canned->pem), hash);
-	return json_pack("{s:i, s:s, s:s?, s:f, s:I, s:I, s:I}", "mocks", (int)canned->mocks.n,
+	return json_pack("{s:i, s:s, s:s?, s:f, s:I, s:I, s:I, s:I}", "mocks", (int)canned->mocks.n,
 			 "authority", MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
 			 "authority_sha256", canned->pem ? hash : NULL, "first_byte_delay_ms",
 			 (double)run->spec->net_api_latency_ms / 1000, "seed",
 			 (json_int_t)seed_of(run->spec), "denied", (json_int_t)canned->denied,
-			 "denied_untold", (json_int_t)canned->lost);
+			 "denied_untold", (json_int_t)canned->lost, "looks_left_out",
+			 (json_int_t)canned->looks_left_out);
 }
 
 static void free_state(struct mr_run *run)

@@ -34,7 +34,6 @@
 #define NAMES_MAX 256
 #define ADDRESSES_MAX 16 /* of one name */
 #define PEERS_MAX 256
-#define LOOKS_MAX 2000 /* at whose socket it is, in one run: each walks through /proc */
 
 struct name {
 	char *text;
@@ -61,7 +60,7 @@ struct gate {
 	struct name names[NAMES_MAX];
 	struct peer peers[PEERS_MAX];
 	size_t n_names, n_peers;
-	uint64_t names_left_out, peers_left_out, looks, guard_lost;
+	uint64_t names_left_out, peers_left_out, looks_left_out, guard_lost;
 	struct mr_gate_totals totals;
 	bool has_totals;
 	json_t *servers;
@@ -207,18 +206,20 @@ static void acknowledge(struct mr_run *run, uint32_t id)
 	mr_netd_send(&run->network->netd, &ack.head);
 }
 
-static pid_t look_who(struct mr_run *run, const struct mr_gate_denied *d, char comm[17])
+/* One look in a turn of the loop: deadlines wait no longer than for that. */
+static void look_who(struct mr_run *run, const struct mr_gate_denied *d, struct mr_who *ret)
 {
 	struct gate *gate = run->network->state;
 	const struct mr_whose whose = { .protocol = d->protocol,
+					.local = d->source,
 					.remote = d->address,
 					.local_port = d->source_port,
 					.remote_port = d->port };
 
-	comm[0] = '\0';
-	if (!d->source_port || gate->looks++ >= LOOKS_MAX)
-		return 0;
-	return mr_whose_socket(run->launched.init_pid, run->cgroup, &whose, comm);
+	mr_whose_socket(&run->host->looks, run->launched.init_pid, run->cgroup, &whose, ret);
+	gate->looks_left_out += ret->left_out;
+	if (ret->looked)
+		mr_netd_rest(&run->network->netd);
 }
 
 /* Where an address is not the point, what was asked for is in front. */
@@ -276,8 +277,8 @@ static const char *format_allow(const struct mr_gate_denied *d, const char *addr
 }
 
 /* d->reason is one of the list, its texts end. */
-static void add_denial(struct mr_run *run, const struct mr_gate_denied *d, int errnum, pid_t pid,
-		       const char *comm)
+static void add_denial(struct mr_run *run, const struct mr_gate_denied *d, int errnum,
+		       const struct mr_who *who)
 {
 	const struct mr_gate_reason_row *row = mr_gate_reason(d->reason);
 	char address[INET6_ADDRSTRLEN], object[MR_GATE_NAME_SIZE + 128], allow[320], reason[256];
@@ -285,8 +286,8 @@ static void add_denial(struct mr_run *run, const struct mr_gate_denied *d, int e
 				    .what = row->what,
 				    .object = object,
 				    .errnum = errnum,
-				    .pid = pid,
-				    .comm = pid ? comm : NULL,
+				    .pid = who->pid,
+				    .comm = who->pid ? who->comm : NULL,
 				    .rule = row->rule,
 				    .reason = reason,
 				    .address = address,
@@ -298,28 +299,28 @@ static void add_denial(struct mr_run *run, const struct mr_gate_denied *d, int e
 	gate->denied[d->reason]++;
 	mr_rule_print_address(&d->address, address);
 	format_object(d, address, strcmp(row->what, "resolve") == 0, object, sizeof(object));
-	snprintf(reason, sizeof(reason), "%s%s", row->help,
-		 pid ? "" : " (who asked is not known: its socket was closed)");
+	snprintf(reason, sizeof(reason), "%s%s%s%s", row->help,
+		 who->pid ? "" : " (who asked is not known: ", who->pid ? "" : who->why,
+		 who->pid ? "" : ")");
 	denial.allow = format_allow(d, address, allow, sizeof(allow));
 	mr_denials_add(&run->denials, &denial);
 }
 
 static void take_denied(struct mr_run *run, struct mr_gate_denied *d)
 {
-	char comm[17];
-	pid_t pid;
+	struct mr_who who;
 
 	if (d->reason >= MR_GATE_REASONS_)
 		return;
 	d->name[sizeof(d->name) - 1] = d->detail[sizeof(d->detail) - 1] = '\0';
-	pid = look_who(run, d, comm);
+	look_who(run, d, &who);
 	acknowledge(run, d->id);
 	add_denial(run, d,
 		   d->protocol == IPPROTO_TCP &&
 				   strcmp(mr_gate_reason(d->reason)->what, "resolve") != 0
 			   ? ECONNRESET
 			   : 0,
-		   pid, comm);
+		   &who);
 }
 
 static enum mr_gate_reason reason_of(const struct gate *gate, const struct mr_guard_event *e)
@@ -344,12 +345,11 @@ static void take_refused(void *owner, const struct mr_guard_event *e)
 		.address = e->address,
 		.port = ntohs((uint16_t)e->port),
 	};
-	char comm[17];
+	struct mr_who who = { .pid = (pid_t)e->pid };
 
-	memcpy(comm, e->comm, sizeof(e->comm));
-	comm[16] = '\0';
+	memcpy(who.comm, e->comm, sizeof(e->comm));
 	d.reason = (uint16_t)reason_of(run->network->state, e);
-	add_denial(run, &d, ENETUNREACH, (pid_t)e->pid, comm);
+	add_denial(run, &d, ENETUNREACH, &who);
 }
 
 static void on_guard(struct mr_source *source, uint32_t events)
@@ -579,11 +579,12 @@ static json_t *to_json(const struct mr_run *run)
 {
 	const struct gate *gate = run->network->state;
 
-	return json_pack("{s:o, s:O, s:o, s:I, s:o, s:I, s:o, s:o}", "rules", list_rules(run->spec),
-			 "servers", gate->servers, "names", names_json(gate), "names_left_out",
-			 (json_int_t)gate->names_left_out, "peers", peers_json(gate),
-			 "peers_left_out", (json_int_t)gate->peers_left_out, "totals",
-			 totals_json(gate), "denied", denied_json(gate));
+	return json_pack("{s:o, s:O, s:o, s:I, s:o, s:I, s:o, s:o, s:I}", "rules",
+			 list_rules(run->spec), "servers", gate->servers, "names", names_json(gate),
+			 "names_left_out", (json_int_t)gate->names_left_out, "peers",
+			 peers_json(gate), "peers_left_out", (json_int_t)gate->peers_left_out,
+			 "totals", totals_json(gate), "denied", denied_json(gate), "looks_left_out",
+			 (json_int_t)gate->looks_left_out);
 }
 
 static json_t *receipt(const struct mr_run *run)

@@ -230,7 +230,8 @@ static void on_channel(struct mr_source *source, uint32_t events)
 	int r = 1, fd = source->fd;
 
 	(void)events;
-	for (int i = 0; r == 1 && i < BATCH_MAX && source->fd >= 0; i++)
+	netd->rests = false;
+	for (int i = 0; r == 1 && i < BATCH_MAX && source->fd >= 0 && !netd->rests; i++)
 		r = take_message(netd, MSG_DONTWAIT, &err);
 	if (r == 1 || r == -EAGAIN || source->fd < 0)
 		return;
@@ -307,6 +308,11 @@ bool mr_netd_send(struct mr_netd_run *netd, const struct mr_netd_head *head)
 {
 	return netd->channel.fd >= 0 &&
 	       mr_send_msg(netd->channel.fd, head, head->size, NULL, 0) == 0;
+}
+
+void mr_netd_rest(struct mr_netd_run *netd)
+{
+	netd->rests = true;
 }
 
 int mr_netd_landlock(const struct mr_netd_run *netd)

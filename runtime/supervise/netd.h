@@ -37,6 +37,7 @@ struct mr_netd_run {
 	struct mr_source channel, process;
 	pid_t pid;
 	bool ready, lost;
+	bool rests; /* for this turn of the loop */
 	int landlock_abi;
 };
 #define MR_NETD_RUN_INIT                                          \
@@ -51,6 +52,9 @@ int mr_netd_start(struct mr_netd_run *netd, struct mr_loop *loop, const struct m
 int mr_netd_wait(struct mr_netd_run *netd, struct mr_error *err);
 /* Send one message; false when it cannot be told any more, which on_lost will tell or has told. */
 bool mr_netd_send(struct mr_netd_run *netd, const struct mr_netd_head *head);
+/* From within on_message: what that cost was much, the messages that follow wait for the next turn
+ * of the loop. */
+void mr_netd_rest(struct mr_netd_run *netd);
 /* ABI of Landlock it is confined with; 0: none. */
 int mr_netd_landlock(const struct mr_netd_run *netd);
 /* The run is over: hand on what it still says, at most for two seconds, then kill and reap it.

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/supervise/whose.h"
+
 struct json_t;
 struct mr_cgroup_host;
 struct mr_error;
@@ -28,6 +30,7 @@ struct mr_run_host {
 	struct mr_netns_pool
 		*netns; /* network namespaces to use again, or NULL: each run its own */
 	struct mr_telemetry_host *telemetry; /* made by the first run that wants it */
+	struct mr_looks looks; /* at whose a socket is */
 };
 /* Open it, and sweep what crashed supervisors left. */
 int mr_run_host_open(struct mr_run_host *host, struct mr_error *err);

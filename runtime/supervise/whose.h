@@ -1,22 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whose: which process of a run has a socket
+ *
+ * How much there is to walk through, and how often, is the payload's to choose; who looks has the
+ * deadlines of the run to keep.  So a look has an end, and all looks of a supervisor together
+ * have a share of each second.  What is left out is told, not guessed.
  */
 #pragma once
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct mr_cgroup;
 
+#define MR_LOOK_NS 20000000ULL /* the longest one */
+#define MR_LOOKS_NS 200000000ULL /* all of one second */
+
+/* Zeroed at first; one for all runs of a supervisor. */
+struct mr_looks {
+	uint64_t begin_ns, spent_ns; /* of this second */
+};
+
 struct mr_whose {
 	int protocol; /* IPPROTO_TCP, IPPROTO_UDP */
-	struct in6_addr remote; /* IPv4 as ::ffff:a.b.c.d; not for UDP */
+	struct in6_addr local; /* IPv4 as ::ffff:a.b.c.d; all zero: not known */
+	struct in6_addr remote; /* likewise; not for UDP */
 	uint16_t local_port, remote_port;
 };
 
-/* Of the run's own network namespace, of which ns_pid is a process.  The pid as we see it and its
- * name; 0: the socket is closed, or no process that can be looked at has it. */
-pid_t mr_whose_socket(pid_t ns_pid, const struct mr_cgroup *cgroup, const struct mr_whose *whose,
-		      char ret_comm[17]);
+struct mr_who {
+	pid_t pid; /* as we see it; 0: not known */
+	char comm[17];
+	const char *why; /* it is not known: "its socket was closed"; NULL when it is */
+	bool looked; /* time was spent */
+	bool left_out; /* for want of time */
+};
+
+/* Of the run's own network namespace, of which ns_pid is a process.  Of several processes that share
+ * the socket it is the first. */
+void mr_whose_socket(struct mr_looks *looks, pid_t ns_pid, const struct mr_cgroup *cgroup,
+		     const struct mr_whose *whose, struct mr_who *ret);
