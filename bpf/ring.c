@@ -83,10 +83,12 @@ size_t mr_ring_read(struct mr_ring *ring,
 		    void (*take)(void *owner, const void *record, size_t size), void *owner)
 {
 	uint8_t buf[MR_WIRE_RECORD_MAX];
+	/* Writers who are faster than us would keep us here: what they add now is for the next time. */
+	const uint64_t end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 	uint64_t at = *ring->consumer;
 	size_t n = 0;
 
-	while (at < __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE)) {
+	while (at < end) {
 		/* Records begin at multiples of eight, so a head is never in two pieces. */
 		const uint8_t *head = ring->data + (at & (ring->size - 1));
 		uint32_t len =
