@@ -15,6 +15,7 @@
  *   udp          any datagram                       refused
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -76,6 +77,28 @@ bool mr_gate_is_own(const struct in6_addr *address)
 	return bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0;
 }
 
+/* A connection that nobody takes keeps its door ready, and us busy. */
+int mr_gate_accept(struct mr_gate *gate, struct mr_source *door)
+{
+	int fd = accept4(door->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct mr_error err;
+
+	if (fd >= 0 || errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+		return fd;
+	if (errno == EMFILE && gate->spare >= 0) {
+		gate->spare = mr_close(gate->spare);
+		fd = accept4(door->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0)
+			mr_gate_relay_refuse(gate, fd);
+		gate->spare = fcntl(gate->netd->channel, F_DUPFD_CLOEXEC, 0);
+		if (fd >= 0)
+			return -1;
+	}
+	if (mr_loop_modify(gate->loop, door, 0, &err) < 0)
+		gate->over = true;
+	return -1;
+}
+
 static void take_ack(struct mr_gate *gate, const struct mr_gate_ack *ack)
 {
 	mr_gate_resolver_ack(gate, ack->id);
@@ -110,6 +133,8 @@ static void on_timer(struct mr_source *source, uint32_t events)
 	mr_timer_ack(source->fd);
 	mr_gate_resolver_tick(gate, now);
 	mr_gate_relay_tick(gate, now);
+	if (gate->spare < 0)
+		gate->spare = fcntl(gate->netd->channel, F_DUPFD_CLOEXEC, 0);
 	if (mr_timer_arm(source->fd, now + MR_GATE_TICK_NS, &err) < 0)
 		gate->over = true;
 }
@@ -132,6 +157,7 @@ static int start(struct mr_gate *gate, struct mr_error *err)
 	if (r == 0)
 		r = mr_loop_add(gate->loop, &gate->channel, gate->netd->channel, EPOLLIN,
 				on_channel, gate, err);
+	gate->spare = fcntl(gate->netd->channel, F_DUPFD_CLOEXEC, 0);
 	if (r == 0)
 		r = mr_gate_resolver_new(gate, err);
 	return r < 0 ? r : mr_gate_relay_new(gate, err);
@@ -139,7 +165,7 @@ static int start(struct mr_gate *gate, struct mr_error *err)
 
 int mr_gate_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_error *err)
 {
-	struct mr_gate gate = { .netd = netd, .channel.fd = -1, .timer.fd = -1 };
+	struct mr_gate gate = { .netd = netd, .channel.fd = -1, .timer.fd = -1, .spare = -1 };
 	int r = start(&gate, err);
 
 	if (r == 0)
@@ -152,6 +178,7 @@ int mr_gate_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 	mr_gate_resolver_free(&gate);
 	mr_gate_tell(&gate, &gate.totals.head, MR_GATE_TOTALS, sizeof(gate.totals));
 	mr_close(gate.timer.fd);
+	mr_close(gate.spare);
 	mr_loop_free(gate.loop);
 	mr_gate_policy_deinit(&gate.policy);
 	return 0;

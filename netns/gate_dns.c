@@ -436,12 +436,12 @@ static void on_tcp(struct mr_source *source, uint32_t events)
 	struct stream *s = free_stream(gate->resolver);
 	struct sockaddr_in6 from = { 0 }, to = { 0 };
 	socklen_t from_len = sizeof(from), to_len = sizeof(to);
-	mr_auto_close int fd = accept4(source->fd, (struct sockaddr *)&from, &from_len,
-				       SOCK_NONBLOCK | SOCK_CLOEXEC);
+	mr_auto_close int fd = mr_gate_accept(gate, source);
 	struct mr_error err;
 
 	(void)events;
-	if (fd < 0 || getsockname(fd, (struct sockaddr *)&to, &to_len) < 0)
+	if (fd < 0 || getsockname(fd, (struct sockaddr *)&to, &to_len) < 0 ||
+	    getpeername(fd, (struct sockaddr *)&from, &from_len) < 0)
 		return;
 	if (!is_loopback(&to.sin6_addr)) {
 		mr_gate_relay_take(gate, mr_take_fd(fd));
@@ -475,7 +475,11 @@ void mr_gate_resolver_ack(struct mr_gate *gate, uint32_t id)
 void mr_gate_resolver_tick(struct mr_gate *gate, uint64_t now_ns)
 {
 	struct mr_gate_resolver *r = gate->resolver;
+	struct mr_error err;
 
+	/* It may have rested. */
+	if (mr_loop_modify(gate->loop, &r->tcp, EPOLLIN, &err) < 0)
+		gate->over = true;
 	for (size_t i = 0; i < QUERIES_MAX; i++) {
 		struct query *q = &r->queries[i];
 

@@ -30,6 +30,7 @@ struct mr_gate {
 	struct mr_gate_relay *relay;
 	struct mr_gate_totals totals;
 	uint32_t last_id;
+	int spare; /* a descriptor to give up where there is no other */
 	bool over;
 };
 
@@ -40,6 +41,10 @@ uint32_t mr_gate_deny(struct mr_gate *gate, struct mr_gate_denied *denied,
 		      enum mr_gate_reason reason);
 /* Is this address one of the host's own? */
 bool mr_gate_is_own(const struct in6_addr *address);
+
+/* Take a connection from a door: its descriptor, or -1 when there is none now.  Where no descriptor is
+ * free it is refused, and where even that fails the door rests until the next tick. */
+int mr_gate_accept(struct mr_gate *gate, struct mr_source *door);
 
 /* --- gate_dns.c, gate_relay.c ---------------------------------------------------------- */
 
@@ -53,5 +58,7 @@ int mr_gate_relay_new(struct mr_gate *gate, struct mr_error *err);
 void mr_gate_relay_free(struct mr_gate *gate);
 void mr_gate_relay_ack(struct mr_gate *gate, uint32_t id);
 void mr_gate_relay_tick(struct mr_gate *gate, uint64_t now_ns);
+/* Refuse an accepted connection (owned from now on) for want of room. */
+void mr_gate_relay_refuse(struct mr_gate *gate, int fd);
 /* Take an accepted connection (owned from now on) that may lead outside. */
 void mr_gate_relay_take(struct mr_gate *gate, int fd);

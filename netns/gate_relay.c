@@ -14,7 +14,9 @@
  *
  * OPEN: each direction is a pipe with splice(2) at both ends, so that no byte is copied to us.  Of
  * HTTP each request is looked at before it goes on (gate_http.h).  Urgent data, which a look and a
- * splice do not see alike, ends a connection.
+ * splice do not see alike, ends a connection.  A side that is gone (reset, or shut both ways)
+ * reports that for ever: it is watched for changes alone, and what it has left goes on when the
+ * other side has room.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +49,7 @@ struct flow {
 	size_t held; /* in the pipe */
 	uint64_t bytes; /* that arrived */
 	bool ended, shut; /* its source has no more; its target was told */
+	bool gone; /* its source is: nothing comes to it any more */
 	struct mr_gate_http *http; /* NULL: all of it may go on */
 	size_t vetted; /* bytes in the socket that may */
 };
@@ -248,6 +251,12 @@ static int vet(struct connection *c, struct flow *f)
 	return wait_for_more(c, f->vetted ? 0 : (size_t)n);
 }
 
+/* Of a source that is gone, and has nothing at present, there is nothing to wait for. */
+static bool has_nothing_left(const struct flow *f)
+{
+	return f->gone && f->held == 0;
+}
+
 /* Bytes of the source into the pipe.  0: none now; negative errno when the connection broke. */
 static ssize_t fill(struct connection *c, struct flow *f, int source)
 {
@@ -257,14 +266,18 @@ static ssize_t fill(struct connection *c, struct flow *f, int source)
 
 	if (f->http) {
 		r = f->vetted ? 0 : vet(c, f);
+		if (r == 0 && f->vetted == 0)
+			f->ended |= has_nothing_left(f);
 		if (r < 0 || f->vetted == 0)
 			return r;
 		most = f->vetted < most ? f->vetted : most;
 	}
 	got = splice(source, NULL, f->pipe[1], NULL, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	if (got < 0 && errno != EAGAIN && errno != EINTR)
+		return -errno;
+	f->ended = got == 0 || (got < 0 && has_nothing_left(f));
 	if (got < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	f->ended = got == 0;
+		return 0;
 	f->held += (size_t)got;
 	f->vetted -= f->http ? (size_t)got : 0;
 	return got;
@@ -303,8 +316,10 @@ static int move_flow(struct connection *c, struct flow *f, int source, int targe
  * it holds any, what matters is the target. */
 static uint32_t wanted(const struct flow *from_it, const struct flow *to_it)
 {
-	return (from_it->ended || from_it->held > 0 ? 0 : (uint32_t)EPOLLIN) |
-	       (to_it->held > 0 ? (uint32_t)EPOLLOUT : 0) | (uint32_t)EPOLLPRI;
+	if (from_it->gone)
+		return EPOLLET;
+	return (uint32_t)EPOLLPRI | (from_it->ended || from_it->held > 0 ? 0 : (uint32_t)EPOLLIN) |
+	       (to_it->held > 0 || (to_it->gone && !to_it->ended) ? (uint32_t)EPOLLOUT : 0);
 }
 
 static void move(struct connection *c)
@@ -466,14 +481,21 @@ static void hear_server(struct connection *c)
 
 /* --- events ----------------------------------------------------------------------------- */
 
+static void move_from(struct connection *c, struct flow *from_it, uint32_t events)
+{
+	if (events & (EPOLLERR | EPOLLHUP))
+		from_it->gone = true;
+	move(c);
+}
+
 static void on_inner(struct mr_source *source, uint32_t events)
 {
 	struct connection *c = source->owner;
 
-	if ((events & EPOLLPRI) && c->state != REFUSED)
+	if (events & EPOLLPRI && c->state != REFUSED)
 		end(c, EPROTO);
 	else if (c->state == OPEN)
-		move(c);
+		move_from(c, &c->flows[OUT], events);
 	else if (c->state == CHECKING && !(events & EPOLLERR))
 		check(c);
 	else if (events & (EPOLLERR | EPOLLHUP))
@@ -502,7 +524,7 @@ static void on_outer(struct mr_source *source, uint32_t events)
 	if (events & EPOLLPRI)
 		end(c, EPROTO);
 	else if (c->state == OPEN)
-		move(c);
+		move_from(c, &c->flows[IN], events);
 	else if (!c->connected)
 		finish_connect(c);
 	else if (events & (EPOLLERR | EPOLLHUP))
@@ -603,7 +625,8 @@ void mr_gate_relay_take(struct mr_gate *gate, int accepted)
 				  .flows = { { .pipe = { -1, -1 } }, { .pipe = { -1, -1 } } },
 				  .begin_ns = mr_now_ns() };
 	if (set_inline(fd) < 0 ||
-	    mr_loop_add(gate->loop, &c->inner, fd, EPOLLIN | EPOLLPRI, on_inner, c, &err) < 0)
+	    mr_loop_add(gate->loop, &c->inner, fd, EPOLLIN | EPOLLRDHUP | EPOLLPRI, on_inner, c,
+			&err) < 0)
 		return;
 	mr_take_fd(fd);
 	send_at_once(c->inner.fd);
@@ -614,13 +637,24 @@ void mr_gate_relay_take(struct mr_gate *gate, int accepted)
 	begin(c);
 }
 
+void mr_gate_relay_refuse(struct mr_gate *gate, int fd)
+{
+	struct sockaddr_in6 from = { 0 }, to = { 0 };
+	socklen_t from_len = sizeof(from), to_len = sizeof(to);
+
+	if (getsockname(fd, (struct sockaddr *)&to, &to_len) == 0 &&
+	    getpeername(fd, (struct sockaddr *)&from, &from_len) == 0)
+		refuse_full(gate, fd, &from, &to);
+	mr_close(fd);
+}
+
 static void on_tcp(struct mr_source *source, uint32_t events)
 {
 	struct mr_gate *gate = source->owner;
 
 	(void)events;
 	for (int i = 0; i < BATCH_MAX; i++) {
-		int fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = mr_gate_accept(gate, source);
 
 		if (fd < 0)
 			return;
@@ -668,6 +702,11 @@ void mr_gate_relay_ack(struct mr_gate *gate, uint32_t id)
 
 void mr_gate_relay_tick(struct mr_gate *gate, uint64_t now_ns)
 {
+	struct mr_error err;
+
+	/* It may have rested. */
+	if (mr_loop_modify(gate->loop, &gate->relay->tcp, EPOLLIN, &err) < 0)
+		gate->over = true;
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		struct connection *c = &gate->relay->connections[i];
 

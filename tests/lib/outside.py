@@ -11,6 +11,7 @@ line of LOG, so that a test can tell what has come through.
   TCP 7000           swallows bytes until the end, answers their number; the log has "sink N"
   TCP 7001           sends as many bytes as the line it gets says
   UDP 7002           the log has "udp"
+  TCP 7003           says at once that it has nothing to say, and reads nothing
 """
 
 import re
@@ -144,6 +145,11 @@ def source(c, _port):
         n -= c.send(block[: min(n, len(block))])
 
 
+def deaf(c, _port):
+    c.shutdown(socket.SHUT_WR)
+    threading.Event().wait()
+
+
 def one(function, c, port):
     try:
         with c:
@@ -179,6 +185,7 @@ for target, args in [
     (serve_tcp, (25, greet)),
     (serve_tcp, (7000, sink)),
     (serve_tcp, (7001, source)),
+    (serve_tcp, (7003, deaf)),
     (serve_udp, (7002,)),
 ]:
     threading.Thread(target=target, args=args, daemon=True).start()
