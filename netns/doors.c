@@ -99,14 +99,15 @@ int mr_doors_open(pid_t pid, const struct mr_anyip_prefix *prefixes, size_t n, s
 	doors.netns_fd = home < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	if (doors.netns_fd < 0)
 		return mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
-	if (setns(doors.netns_fd, CLONE_NEWNET) < 0)
+	if (setns(doors.netns_fd, CLONE_NEWNET) < 0) {
 		r = mr_err(err, errno == EPERM ? MR_E_DENIED : MR_E_SYS, errno,
 			   "enter the sandbox's network namespace: %m%s",
 			   errno == EPERM ? " (this needs root)" : "");
-	else
+	} else {
 		r = open_inside(prefixes, n, &doors, err);
-	/* Staying in a sandbox's namespace would be worse than ending. */
-	mr_assert(setns(home, CLONE_NEWNET) == 0 || errno == EPERM);
+		/* Staying in a sandbox's namespace would be worse than ending. */
+		mr_assert(setns(home, CLONE_NEWNET) == 0);
+	}
 	if (r < 0) {
 		mr_doors_close(&doors);
 		return r;
