@@ -328,12 +328,14 @@ static int begin(struct server *server, struct mr_error *err)
 
 /* Answers need no socket but those that were handed over.  Whoever took this process over by
  * what it reads could otherwise ask the host's network, in which it is. */
-static int forbid_sockets(struct mr_error *err)
+int mr_stub_forbid_sockets(struct mr_error *err)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bind, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_splice, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
@@ -383,7 +385,7 @@ int mr_stub_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 	int r = begin(&server, err);
 
 	if (r == 0)
-		r = forbid_sockets(err);
+		r = mr_stub_forbid_sockets(err);
 	if (r == 0)
 		r = confine(netd, err);
 	while (r >= 0 && !server.over)

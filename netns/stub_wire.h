@@ -65,5 +65,8 @@ _Static_assert(sizeof(struct mr_stub_authority) <= MR_NETD_MESSAGE_MAX &&
 		       sizeof(struct mr_stub_counts) <= MR_NETD_MESSAGE_MAX,
 	       "a message is one message");
 
+/* In menace-netd, whose process is killed from now on that makes a socket, binds or connects one, or
+ * moves bytes between two unseen (splice). */
+int mr_stub_forbid_sockets(struct mr_error *err);
 /* In menace-netd. */
 int mr_stub_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_error *err);

@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <signal.h>
 #include <fcntl.h>
@@ -19,6 +22,7 @@
 #include "netns/mock.h"
 #include "netns/stub.h"
 #include "netns/stub_tls.h"
+#include "netns/stub_wire.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
@@ -463,6 +467,36 @@ static void no_handshake_no_answer(void **state)
 	assert_int_equal(counts[0].hits, 0);
 }
 
+/* The signal that ends who makes this call. */
+static int forbidden(long number, long first)
+{
+	const struct rlimit none = { 0, 0 };
+	struct mr_error err = MR_ERROR_INIT;
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		if (setrlimit(RLIMIT_CORE, &none) < 0 || mr_stub_forbid_sockets(&err) < 0)
+			_exit(2);
+		signal(SIGSYS, SIG_DFL);
+		syscall(number, first, 0, 0, 0, 0, 0);
+		_exit(0);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+
+static void what_answers_reaches_nothing_by_itself(void **state)
+{
+	(void)state;
+	assert_int_equal(forbidden(SYS_socket, AF_INET), SIGSYS);
+	assert_int_equal(forbidden(SYS_connect, -1), SIGSYS);
+	assert_int_equal(forbidden(SYS_bind, -1), SIGSYS);
+	assert_int_equal(forbidden(SYS_splice, -1), SIGSYS);
+	assert_int_equal(forbidden(SYS_accept4, -1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +512,7 @@ int main(void)
 		cmocka_unit_test_teardown(connections_are_bounded, stop),
 		cmocka_unit_test_teardown(who_is_refused_waits_until_that_is_told, stop),
 		cmocka_unit_test_teardown(no_handshake_no_answer, stop),
+		cmocka_unit_test(what_answers_reaches_nothing_by_itself),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
