@@ -35,8 +35,11 @@ print(outcome(socket.create_connection, ("2001:db8::1", 80)))
 print(outcome(udp, ("8.8.8.8", 53)))
 print(outcome(urllib.request.urlopen, "http://api.example/other?q=1"))
 print(outcome(urllib.request.urlopen, "http://other.example:8080/"))
-s = socket.create_connection(("other.example", 22))
-print(outcome(s.recv, 1))
+
+def read_first(address):
+    socket.create_connection(address).recv(1)
+
+print(outcome(read_first, ("other.example", 22)))
 s = socket.create_connection(("198.18.0.1", 80))
 s.sendall(b"GET / HTTP/1.1\r\nHost: other.example\r\n\r\n")
 print(s.recv(12).decode()[-3:])
