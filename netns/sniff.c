@@ -24,6 +24,7 @@
 #define RECORD_MAX 16384
 #define HANDSHAKE_HEAD 4
 #define CLIENT_HELLO 1
+#define PROXY_SIGNATURE 12
 #define EXTENSION_SERVER_NAME 0
 #define EXTENSION_ECH 0xfe0d
 #define EXTENSION_ECH_OLD 0xffce /* as drafts and some libraries had it */
@@ -435,14 +436,22 @@ static bool has_target(struct line line)
 }
 
 /* A first line with "HTTP/" in it, wherever, or with a target: what a generous server might take for
- * a request. */
+ * a request.  That of the PROXY protocol has one behind it. */
 static bool is_http_line(struct line line)
 {
 	for (size_t i = 0; i + 5 <= line.n; i++) {
 		if (strncasecmp(line.text + i, "HTTP/", 5) == 0)
 			return true;
 	}
-	return has_target(line);
+	return has_target(line) || (line.n >= 6 && memcmp(line.text, "PROXY ", 6) == 0);
+}
+
+/* The PROXY protocol in its second form: another protocol follows. */
+static bool begins_proxy(const uint8_t *bytes, size_t size)
+{
+	static const char signature[PROXY_SIGNATURE + 1] = "\r\n\r\n\0\r\nQUIT\n";
+
+	return memcmp(bytes, signature, size < PROXY_SIGNATURE ? size : PROXY_SIGNATURE) == 0;
 }
 
 static enum mr_sniff sniff_text(const char *text, size_t size, char ret_name[MR_RULE_NAME_MAX + 1])
@@ -454,6 +463,8 @@ static enum mr_sniff sniff_text(const char *text, size_t size, char ret_name[MR_
 		.n = end ? (size_t)(end - text) - blank : size - blank,
 	};
 
+	if (begins_proxy((const uint8_t *)text, size))
+		return size < PROXY_SIGNATURE ? MR_SNIFF_MORE : MR_SNIFF_HTTP_MALFORMED;
 	/* Once it cannot become a request it is none; a method may be followed by any bytes. */
 	if (!end)
 		return begins_request(first) || is_ascii(first) ? MR_SNIFF_MORE : MR_SNIFF_OTHER;

@@ -519,6 +519,9 @@ static void test_what_could_be_read_otherwise(void **state)
 		ROW("\r\n\x0bGET http://e.example/\r\n", HTTP_MALFORMED),
 		ROW("GET / HTTP/1.2\r\n" G, HTTP_MALFORMED),
 		ROW("GET / HTTP/1.1\n" G, HTTP_MALFORMED),
+		ROW("PROXY TCP4 1.1.1.1 2.2.2.2 1 2\r\nGET /", HTTP_MALFORMED),
+		ROW("\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c", HTTP_MALFORMED),
+		ROW("\r\n\r\n\0\r\nQUIX\n", OTHER),
 		ROW("get user:1\r\n", OTHER),
 		ROW("SET a\r\n", OTHER),
 		/* Lines that are others for others. */
