@@ -231,6 +231,29 @@ int mr_guard_attach(struct mr_guard *guard, int cgroup_fd, struct mr_error *err)
 	return 0;
 }
 
+int mr_guard_verify(const struct mr_guard *guard, uint64_t cgroup_id, struct mr_error *err)
+{
+	for (size_t i = 0; i < MR_GUARD_HOOKS; i++) {
+		struct bpf_link_info info = { 0 };
+		union bpf_attr attr;
+
+		memset(&attr, 0, sizeof(attr));
+		attr.info.bpf_fd = (uint32_t)guard->links[i];
+		attr.info.info_len = sizeof(info);
+		attr.info.info = (uintptr_t)&info;
+		if (mr_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0)
+			return mr_err(err, MR_E_KERNEL, errno, "where %s hangs: %m", hooks[i].name);
+		if (info.type != BPF_LINK_TYPE_CGROUP || info.cgroup.cgroup_id != cgroup_id ||
+		    info.cgroup.attach_type != hooks[i].type)
+			return mr_err(err, MR_E_KERNEL, EPERM,
+				      "%s hangs at %u of control group %llu, not at %u of %llu",
+				      hooks[i].name, info.cgroup.attach_type,
+				      (unsigned long long)info.cgroup.cgroup_id, hooks[i].type,
+				      (unsigned long long)cgroup_id);
+	}
+	return 0;
+}
+
 int mr_guard_allow(struct mr_guard *guard, const struct in6_addr *address, unsigned int length,
 		   const uint16_t *ports, size_t n, struct mr_error *err)
 {

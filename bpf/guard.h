@@ -46,6 +46,9 @@ struct mr_guard_event {
 
 /* Attach to the group.  Needs CAP_BPF and CAP_NET_ADMIN; MR_E_KERNEL where the kernel cannot. */
 int mr_guard_attach(struct mr_guard *guard, int cgroup_fd, struct mr_error *err);
+/* Read back from the kernel that each program hangs where it was attached: MR_E_KERNEL where one does
+ * not. */
+int mr_guard_verify(const struct mr_guard *guard, uint64_t cgroup_id, struct mr_error *err);
 /* Allow a network (length of 128 bits) with these ports (host byte order; n 0: every port).  Of several that
  * hold an address the longest counts. */
 int mr_guard_allow(struct mr_guard *guard, const struct in6_addr *address, unsigned int length,

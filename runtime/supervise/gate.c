@@ -187,9 +187,11 @@ static int begin(struct mr_run *run, char **ret_config, struct mr_error *err)
 
 static int verify(struct mr_run *run, struct mr_error *err)
 {
-	(void)run;
-	(void)err;
-	return 0;
+	const struct gate *gate = run->network->state;
+
+	if (gate->no_guard[0])
+		return 0;
+	return mr_guard_verify(&gate->guard, mr_cgroup_id(run->cgroup), err);
 }
 
 /* --- messages ------------------------------------------------------------------------ */
