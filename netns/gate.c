@@ -52,8 +52,10 @@ void mr_gate_tell(struct mr_gate *gate, struct mr_netd_head *head, uint32_t type
 	r = mr_send_msg(gate->netd->channel, head, size, NULL, 0);
 	while (r == -EAGAIN && poll(&p, 1, TELL_MS) == 1)
 		r = mr_send_msg(gate->netd->channel, head, size, NULL, 0);
-	if (r < 0)
+	if (r < 0) {
 		gate->totals.lost++;
+		gate->totals.denied_lost += type == MR_GATE_DENIED;
+	}
 }
 
 uint32_t mr_gate_deny(struct mr_gate *gate, struct mr_gate_denied *denied,

@@ -83,7 +83,8 @@ struct mr_gate_totals {
 	struct mr_netd_head head;
 	uint64_t queries, resolved, connections, out_bytes, in_bytes;
 	uint64_t open_max; /* connections at once */
-	uint64_t lost; /* messages that found no room */
+	uint64_t lost; /* messages that found no room ... */
+	uint64_t denied_lost; /* ... of them, denials */
 };
 
 struct mr_gate_ack {

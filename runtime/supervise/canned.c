@@ -250,28 +250,12 @@ static void on_message(struct mr_run *run, const struct mr_netd_head *head)
 	}
 }
 
-/* A payload that was refused too fast for each to be told. */
-static void tell_lost(struct mr_run *run, const struct canned *canned)
-{
-	mr_auto_free char *object = mr_str_format("%ju more", (uintmax_t)canned->lost);
-	const struct mr_denial denial = {
-		.layer = MR_DENIAL_NETWORK,
-		.what = "stub",
-		.object = object,
-		.rule = "no mock",
-		.reason = "refused faster than could be told one by one",
-		.time_ns = mr_now_ns(),
-	};
-
-	mr_denials_add(&run->denials, &denial);
-}
-
 static void finish(struct mr_run *run)
 {
 	const struct canned *canned = run->network->state;
 
-	if (canned->lost)
-		tell_lost(run, canned);
+	/* Refused faster than could be told one by one: in the sums. */
+	mr_denials_lose(&run->denials, MR_DENIAL_NETWORK, "untold", canned->lost);
 	if (!canned->counted || run->facts.setup_failed)
 		return;
 	for (size_t i = 0; i < canned->mocks.n; i++)

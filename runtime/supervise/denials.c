@@ -165,22 +165,35 @@ static bool fill_row(struct mr_denials_row *row, uint64_t key, const struct mr_d
 }
 
 /* Count a dropped denial by layer and what; when even that has no room, dropped alone tells. */
-static void add_overflow(struct mr_denials *tbl, const struct mr_denial *d)
+static void add_overflow(struct mr_denials *tbl, const struct mr_denial *d, uint64_t n)
 {
 	struct mr_denial brief = { .layer = d->layer, .what = d->what };
 
-	tbl->dropped++;
+	tbl->dropped += n;
 	for (size_t i = 0; i < tbl->n_overflow; i++) {
 		struct mr_denials_row *row = &tbl->overflow[i];
 
 		if (row->layer == d->layer && same_text(row->what, d->what, MR_DENIAL_MAX_TEXT)) {
-			row->count++;
+			row->count += n;
 			return;
 		}
 	}
 	if (reserve_row(&tbl->overflow, tbl->n_overflow, MR_DENIALS_MAX_OVERFLOW) &&
 	    fill_row(&tbl->overflow[tbl->n_overflow], 0, &brief))
-		tbl->n_overflow++;
+		tbl->overflow[tbl->n_overflow++].count = n;
+}
+
+void mr_denials_lose(struct mr_denials *tbl, enum mr_denial_layer layer, const char *what,
+		     uint64_t n)
+{
+	const struct mr_denial brief = { .layer = layer, .what = what };
+
+	mr_assert((size_t)layer < MR_DENIAL_LAYERS_);
+	if (n == 0)
+		return;
+	tbl->total += n;
+	tbl->by_layer[layer] += n;
+	add_overflow(tbl, &brief, n);
 }
 
 void mr_denials_add(struct mr_denials *tbl, const struct mr_denial *denial)
@@ -200,7 +213,7 @@ void mr_denials_add(struct mr_denials *tbl, const struct mr_denial *denial)
 	    fill_row(&tbl->rows[tbl->n_rows], key, denial))
 		tbl->n_rows++;
 	else
-		add_overflow(tbl, denial);
+		add_overflow(tbl, denial, 1);
 }
 
 uint64_t mr_denials_total(const struct mr_denials *tbl)

@@ -68,6 +68,10 @@ void mr_denials_deinit(struct mr_denials *tbl);
  * that another kind happened.  Of equal denials the first keeps its pid, errno and texts. */
 void mr_denials_add(struct mr_denials *tbl, const struct mr_denial *denial);
 
+/* Count n denials of which nothing else is known: dropped, under this layer and what. */
+void mr_denials_lose(struct mr_denials *tbl, enum mr_denial_layer layer, const char *what,
+		     uint64_t n);
+
 /* All denials, dropped ones included. */
 uint64_t mr_denials_total(const struct mr_denials *tbl);
 /* Denials of one layer, dropped ones included. */

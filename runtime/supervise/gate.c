@@ -484,6 +484,9 @@ static void finish(struct mr_run *run)
 
 	mr_guard_read(&gate->guard, take_refused, run);
 	gate->guard_lost = mr_guard_lost(&gate->guard);
+	/* What is known of these is that they were: the sums are right. */
+	mr_denials_lose(&run->denials, MR_DENIAL_NETWORK, "connect", gate->guard_lost);
+	mr_denials_lose(&run->denials, MR_DENIAL_NETWORK, "untold", gate->totals.denied_lost);
 	mr_loop_remove(run->host->loop, &gate->ring);
 	mr_guard_detach(&gate->guard);
 }

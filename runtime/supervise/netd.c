@@ -310,6 +310,11 @@ bool mr_netd_send(struct mr_netd_run *netd, const struct mr_netd_head *head)
 	       mr_send_msg(netd->channel.fd, head, head->size, NULL, 0) == 0;
 }
 
+const struct mr_error *mr_netd_end(const struct mr_netd_run *netd)
+{
+	return netd->end.code == MR_E_NONE ? NULL : &netd->end;
+}
+
 void mr_netd_rest(struct mr_netd_run *netd)
 {
 	netd->rests = true;
@@ -322,10 +327,11 @@ int mr_netd_landlock(const struct mr_netd_run *netd)
 
 /* --- the end -------------------------------------------------------------------------- */
 
+/* What it says last may be that it failed, and then what it told is not all there was. */
 static void hear_out(struct mr_netd_run *netd)
 {
 	uint64_t deadline = mr_now_ns() + STOP_NS, now = mr_now_ns();
-	struct mr_error err;
+	struct mr_error err = MR_ERROR_INIT;
 	int r = 1;
 
 	shutdown(netd->channel.fd, SHUT_WR);
@@ -336,6 +342,11 @@ static void hear_out(struct mr_netd_run *netd)
 			r = take_message(netd, MSG_DONTWAIT, &err);
 		now = mr_now_ns();
 	}
+	if (r == 0)
+		return;
+	if (r == 1 || r == -EAGAIN)
+		mr_err(&err, MR_E_SYS, ETIMEDOUT, MR_NETD_PROGRAM " did not come to its end");
+	netd->end = err;
 }
 
 static void drop(struct mr_netd_run *netd, struct mr_source *source)

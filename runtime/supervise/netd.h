@@ -39,6 +39,7 @@ struct mr_netd_run {
 	bool ready, lost;
 	bool rests; /* for this turn of the loop */
 	int landlock_abi;
+	struct mr_error end;
 };
 #define MR_NETD_RUN_INIT                                          \
 	{                                                         \
@@ -60,3 +61,5 @@ int mr_netd_landlock(const struct mr_netd_run *netd);
 /* The run is over: hand on what it still says, at most for two seconds, then kill and reap it.
  * No-op for one that was not started. */
 void mr_netd_stop(struct mr_netd_run *netd);
+/* Why what it told until then is not all: it failed at the end, or was killed there.  NULL: it is all. */
+const struct mr_error *mr_netd_end(const struct mr_netd_run *netd);

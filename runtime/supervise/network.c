@@ -109,9 +109,15 @@ int mr_network_verify(struct mr_run *run, struct mr_error *err)
 
 void mr_network_finish(struct mr_run *run)
 {
+	const struct mr_error *end;
+
 	if (!run->network)
 		return;
 	mr_netd_stop(&run->network->netd);
+	end = mr_netd_end(&run->network->netd);
+	if (end)
+		mr_receipt_degrade(&run->receipt, "network-record",
+				   "what was told of the network may not be all: %s", end->msg);
 	if (run->network->state)
 		run->network->mode->finish(run);
 	mr_steer_detach(&run->network->steer);

@@ -256,6 +256,30 @@ static void a_flood_does_not_hide_another_kind(void **state)
 	mr_denials_deinit(&tbl);
 }
 
+static void what_was_lost_is_in_the_sums(void **state)
+{
+	struct mr_denials tbl = { 0 };
+	char *text;
+	json_t *json;
+
+	(void)state;
+	mr_denials_lose(&tbl, MR_DENIAL_NETWORK, "connect", 0);
+	assert_int_equal(tbl.n_overflow, 0);
+	mr_denials_lose(&tbl, MR_DENIAL_NETWORK, "connect", 40);
+	mr_denials_lose(&tbl, MR_DENIAL_NETWORK, "connect", 2);
+	mr_denials_lose(&tbl, MR_DENIAL_NETWORK, "untold", 1);
+	assert_int_equal(mr_denials_total(&tbl), 43);
+	assert_int_equal(mr_denials_of_layer(&tbl, MR_DENIAL_NETWORK), 43);
+	assert_int_equal(tbl.dropped, 43);
+	json = mr_denials_to_json(&tbl);
+	text = dump(json_object_get(json, "overflow"));
+	assert_string_equal(text, "[{\"count\":42,\"layer\":\"network\",\"what\":\"connect\"},"
+				  "{\"count\":1,\"layer\":\"network\",\"what\":\"untold\"}]");
+	free(text);
+	json_decref(json);
+	mr_denials_deinit(&tbl);
+}
+
 static void the_overflow_is_bounded_too(void **state)
 {
 	struct mr_denials tbl;
@@ -293,6 +317,7 @@ int main(void)
 		cmocka_unit_test(texts_are_bounded),
 		cmocka_unit_test(rows_are_bounded_and_sums_exact),
 		cmocka_unit_test(a_flood_does_not_hide_another_kind),
+		cmocka_unit_test(what_was_lost_is_in_the_sums),
 		cmocka_unit_test(the_overflow_is_bounded_too),
 		cmocka_unit_test(layers_have_names),
 	};
