@@ -419,6 +419,23 @@ int mr_cgroup_enter_v1(const struct mr_cgroup *cg, struct mr_error *err)
 	return 0;
 }
 
+int mr_cgroup_add(const struct mr_cgroup *cg, pid_t pid, struct mr_error *err)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", pid);
+	for (size_t i = 0; i < cg->n; i++) {
+		mr_auto_close int fd =
+			openat(cg->groups[i].dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+		int r = fd < 0 ? -errno : mr_write_full(fd, text, strlen(text));
+
+		if (r < 0)
+			return mr_err(err, MR_E_SYS, -r, "move process %d to %s: %m", pid,
+				      cg->path);
+	}
+	return 0;
+}
+
 int mr_cgroup_show_limits(const struct mr_cgroup *cg, struct mr_cgroup_shown *rows, size_t cap,
 			  size_t *ret_n, struct mr_error *err)
 {

@@ -61,6 +61,9 @@ uint64_t mr_cgroup_id(const struct mr_cgroup *cg);
  * to `tasks` through descriptors opened by mr_cgroup_new().  Async-signal-safe. */
 int mr_cgroup_enter_v1(const struct mr_cgroup *cg, struct mr_error *err);
 
+/* Move a process of ours, which has no children yet, into the group. */
+int mr_cgroup_add(const struct mr_cgroup *cg, pid_t pid, struct mr_error *err);
+
 /* Path of the group in the v2 hierarchy, for the receipt; borrowed. */
 const char *mr_cgroup_path(const struct mr_cgroup *cg);
 

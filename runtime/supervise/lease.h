@@ -26,6 +26,10 @@ void mr_lease_new_id(char ret_id[MR_RUN_ID_SIZE]);
 int mr_lease_open_dir(struct mr_error *err);
 /* Its path, whether it is there or not. */
 int mr_lease_folder(char *ret, size_t size);
+/* What menace-netd is in: the group of the run's name with this behind it, swept like that. */
+#define MR_LEASE_NETD_SUFFIX ".netd"
+#define MR_LEASE_NETD_SIZE (MR_RUN_ID_SIZE + sizeof(MR_LEASE_NETD_SUFFIX) - 1)
+void mr_lease_netd_name(const char *id, char ret[MR_LEASE_NETD_SIZE]);
 #define MR_LEASE_NAME_MAX 256 /* of program and name each; what is longer is cut */
 /* For those who look at running sandboxes. */
 struct mr_lease_note {

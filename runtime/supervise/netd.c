@@ -320,6 +320,11 @@ void mr_netd_rest(struct mr_netd_run *netd)
 	netd->rests = true;
 }
 
+pid_t mr_netd_pid(const struct mr_netd_run *netd)
+{
+	return netd->pid;
+}
+
 int mr_netd_landlock(const struct mr_netd_run *netd)
 {
 	return netd->landlock_abi;

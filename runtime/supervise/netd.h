@@ -56,6 +56,8 @@ bool mr_netd_send(struct mr_netd_run *netd, const struct mr_netd_head *head);
 /* From within on_message: what that cost was much, the messages that follow wait for the next turn
  * of the loop. */
 void mr_netd_rest(struct mr_netd_run *netd);
+/* Its process, while it is there; else 0. */
+pid_t mr_netd_pid(const struct mr_netd_run *netd);
 /* ABI of Landlock it is confined with; 0: none. */
 int mr_netd_landlock(const struct mr_netd_run *netd);
 /* The run is over: hand on what it still says, at most for two seconds, then kill and reap it.

@@ -13,7 +13,11 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/supervise/lease.h"
 #include "runtime/supervise/state.h"
+
+#define NETD_MEMORY (512ULL << 20)
+#define NETD_CPU_US 100000 /* of as many: one processor */
 
 static const struct mr_network_mode *const modes[] = { &mr_gate_mode, &mr_canned_mode };
 
@@ -56,6 +60,49 @@ static int start_netd(struct mr_run *run, struct mr_error *err)
 	return mr_netd_start(&network->netd, run->host->loop, &opts, err);
 }
 
+/* Both bounds are generous: they are there for a helper that runs wild. */
+static struct mr_limits netd_limits(const struct mr_spec *spec)
+{
+	struct mr_limits limits = { .memory_max = NETD_MEMORY,
+				    .swap_max = MR_UNLIMITED,
+				    .pids_max = MR_UNLIMITED,
+				    .cpu_quota_us = NETD_CPU_US,
+				    .cpu_period_us = NETD_CPU_US,
+				    .sockets = true };
+
+	if (spec->limits_cpus < 1000)
+		limits.cpu_quota_us = spec->limits_cpus * NETD_CPU_US / 1000;
+	if (limits.cpu_quota_us < NETD_CPU_US / 4)
+		limits.cpu_quota_us = NETD_CPU_US / 4;
+	return limits;
+}
+
+/* A group of its own for menace-netd: what it uses is not the payload's, and not without end. */
+static void confine_netd(struct mr_run *run)
+{
+	struct mr_network *network = run->network;
+	const struct mr_limits limits = netd_limits(run->spec);
+	char name[MR_LEASE_NETD_SIZE];
+	struct mr_error err = MR_ERROR_INIT;
+	int r;
+
+	if (!run->cgroup)
+		return;
+	mr_lease_netd_name(run->id, name);
+	r = mr_cgroup_new(run->host->cgroups, name, &limits, 0, &network->group, &err);
+	if (r == 0)
+		r = mr_cgroup_add(network->group, mr_netd_pid(&network->netd), &err);
+	if (r < 0)
+		mr_receipt_degrade(&run->receipt, "network-helper",
+				   MR_NETD_PROGRAM " has no control group of its own: %s", err.msg);
+}
+
+int mr_network_remove_group(struct mr_run *run, struct mr_error *err)
+{
+	return run->network && run->network->group ? mr_cgroup_destroy(run->network->group, err)
+						   : 0;
+}
+
 int mr_network_start(struct mr_run *run, struct mr_error *err)
 {
 	const struct mr_network_mode *mode = find_mode(run->spec);
@@ -85,6 +132,8 @@ int mr_network_start(struct mr_run *run, struct mr_error *err)
 				    network->doors.fds[MR_DOOR_UDP], err);
 	if (r == 0)
 		r = start_netd(run, err);
+	if (r == 0)
+		confine_netd(run);
 	/* They are its own now: with it the last holder of a listening socket goes. */
 	for (int i = 0; i < MR_DOORS; i++)
 		network->doors.fds[i] = mr_close(network->doors.fds[i]);
@@ -130,6 +179,7 @@ void mr_network_free(struct mr_run *run)
 		return;
 	if (run->network->state)
 		run->network->mode->free(run);
+	mr_cgroup_free(run->network->group);
 	free(run->network);
 	run->network = NULL;
 }
@@ -152,11 +202,12 @@ void mr_network_receipt(const struct mr_run *run, json_t *network)
 		return;
 	json_object_set_new(network, n->mode->name, n->mode->receipt(run));
 	json_object_set_new(network, "answered_by",
-			    json_pack("{s:s, s:b, s:i, s:i, s:o, s:I}", "program", MR_NETD_PROGRAM,
-				      "verified", n->verified, "local_prefixes",
+			    json_pack("{s:s, s:b, s:i, s:i, s:o, s:I, s:s?}", "program",
+				      MR_NETD_PROGRAM, "verified", n->verified, "local_prefixes",
 				      (int)n->doors.n_routes, "ipv6", !n->doors.without_ipv6,
 				      "landlock_abi",
 				      n->netd.landlock_abi ? json_integer(n->netd.landlock_abi)
 							   : json_null(),
-				      "sk_lookup_program", (json_int_t)n->steer.prog_id));
+				      "sk_lookup_program", (json_int_t)n->steer.prog_id,
+				      "control_group", n->group ? mr_cgroup_path(n->group) : NULL));
 }

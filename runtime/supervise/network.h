@@ -24,6 +24,7 @@ struct mr_network {
 	struct mr_doors doors; /* after the start only the namespace is still open here */
 	struct mr_steer steer;
 	struct mr_netd_run netd;
+	struct mr_cgroup *group; /* what menace-netd is in, beside the run's; NULL: none */
 	void *state; /* the mode's */
 	bool verified;
 	size_t config_size; /* of what begin() made, where it is no text; else 0 */
@@ -60,6 +61,8 @@ extern const struct mr_network_mode mr_canned_mode;
 int mr_network_start(struct mr_run *run, struct mr_error *err);
 /* The payload is about to start. */
 int mr_network_verify(struct mr_run *run, struct mr_error *err);
+/* It is gone, and menace-netd with it: remove its control group. */
+int mr_network_remove_group(struct mr_run *run, struct mr_error *err);
 /* It has ended. */
 void mr_network_finish(struct mr_run *run);
 void mr_network_free(struct mr_run *run);

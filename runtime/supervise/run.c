@@ -778,7 +778,8 @@ struct mr_run *mr_run_free(struct mr_run *run)
 	mr_launched_deinit(&run->launched);
 	if (run->netns_fd >= 0)
 		mr_netns_pool_give(run->host->netns, run->netns_fd);
-	if (run->cgroup && mr_cgroup_destroy(run->cgroup, &err) < 0)
+	if (mr_network_remove_group(run, &err) < 0 ||
+	    (run->cgroup && mr_cgroup_destroy(run->cgroup, &err) < 0))
 		mr_log_warn("run %s: %s; the next start will remove it", run->id, err.msg);
 	else
 		run->lease_fd = mr_lease_release(run->host->lease_dir, run->id, run->lease_fd);

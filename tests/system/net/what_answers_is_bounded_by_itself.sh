@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# menace-netd is in a control group of its own beside the run's, with bounds of processor and memory; it
+# goes with the run, and when the supervisor is killed the next start removes it
+# serial
+
+. "$(dirname "$0")/../../lib/outside.sh"
+. "$(dirname "$0")/../../lib/system.sh"
+need_cgroups
+check_leaks
+
+netd_groups()
+{
+	find /sys/fs/cgroup -mindepth 1 -type d -path '*/menace/*.netd' 2>/dev/null | sort
+}
+
+# A run that waits until its input ends: its supervisor is $supervisor, its menace-netd $netd.
+begin()
+{
+	rm -f "$tmp/in" "$tmp/said"
+	mkfifo "$tmp/in"
+	"$MENACE_RUN" -o "$result" --net allowlist -t "$(scaled 100)" "$@" -- sh -c 'echo; cat' \
+		<"$tmp/in" >"$tmp/said" 2>"$tmp/stderr" &
+	supervisor=$!
+	exec {in}>"$tmp/in"
+	wait_until "$(scaled 30)" test -s "$tmp/said" || fail "$(cat "$tmp/stderr")"
+	netd=$(pgrep -P "$supervisor" -x menace-netd) || fail "no menace-netd"
+}
+
+# value FILE...: of the first of these files that a group of menace-netd has.
+value()
+{
+	local file group
+
+	for file in "$@"; do
+		for group in $(netd_groups); do
+			[ -e "$group/$file" ] && cat "$group/$file" && return
+		done
+	done
+	echo none
+}
+
+before=$(netd_groups)
+[ -z "$before" ] || skip "another run has such a group"
+begin
+path=$(sed -n 's/^0:://p' "/proc/$netd/cgroup")
+assert_match "$path" '/menace/[0-9a-z]{26}\.netd$' "group of menace-netd"
+grep -v '^0::' "/proc/$netd/cgroup" | grep -E ':(memory|cpu|cpu,cpuacct|cpuacct,cpu):' | grep -v '\.netd$' &&
+	fail "a hierarchy in which it is elsewhere"
+assert_eq "$(value memory.max memory.limit_in_bytes)" 536870912 "memory"
+assert_match "$(value cpu.max cpu.cfs_quota_us)" '^100000( 100000)?$' "processor"
+exec {in}>&-
+wait "$supervisor"
+assert_eq "$?" 0 "exit status"
+assert_eq "$(json '.receipt.network.answered_by.control_group')" "$path" "receipt"
+assert_eq "$(netd_groups)" "" "groups afterwards"
+
+# Under a run that has less than a processor it has as much as that, but a quarter at least.
+for share in 0.5:50000 0.1:25000; do
+	begin --cpus "${share%:*}"
+	assert_match "$(value cpu.max cpu.cfs_quota_us)" "^${share#*:}( 100000)?\$" "processor of ${share%:*}"
+	exec {in}>&-
+	wait "$supervisor"
+done
+
+# Killed while menace-netd cannot even see that: it is stopped.
+begin
+kill -STOP "$netd"
+kill -KILL "$supervisor"
+wait "$supervisor"
+exec {in}>&-
+[ -e "/proc/$netd" ] || fail "menace-netd is gone already"
+run -- true
+assert_status 0
+wait_until 5 test ! -e "/proc/$netd" || fail "menace-netd outlives its run"
+assert_eq "$(netd_groups)" "" "groups after the next start"
