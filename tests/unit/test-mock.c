@@ -26,6 +26,7 @@ static void add(struct mr_mocks *mocks, const char *text)
 		r = mr_mocks_add(mocks, &mock, &err);
 	if (r < 0)
 		fail_msg("%s: %s", text, err.msg);
+	mr_assert(mocks->v);
 }
 
 static void refused(const char *text, const char *message)

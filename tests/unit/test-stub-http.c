@@ -277,6 +277,7 @@ static void names_are_answered(void **state)
 static void what_is_no_query_is_not_answered_as_one(void **state)
 {
 	const struct mr_mocks mocks = { 0 };
+	static const char end[] = { 0, 0, 1, 0, 1 };
 	char longest[300] = HEAD;
 
 	(void)state;
@@ -307,7 +308,7 @@ static void what_is_no_query_is_not_answered_as_one(void **state)
 		}
 		longest[at] = (char)last;
 		memset(longest + at + 1, 'b', last);
-		memcpy(longest + at + 1 + last, "\0\0\1\0\1", 5);
+		memcpy(longest + at + 1 + last, end, sizeof(end));
 		assert_int_equal(ask(&mocks, longest, at + 6 + last),
 				 last == 3 ? MR_DNS_UNKNOWN : MR_DNS_MALFORMED);
 	}

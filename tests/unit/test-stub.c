@@ -374,12 +374,14 @@ static void the_first_byte_comes_late(void **state)
 static void the_slow_hold_nobody_up(void **state)
 {
 	mr_auto_free char *large = mr_str_alloc((1u << 20) + 32);
+	static const char head[] = "http://a/large=body:";
 	const char *request = GET("/large");
 	int slow, deaf;
 
 	(void)state;
 	memset(large, 'x', 1u << 20);
-	memcpy(large, "http://a/large=body:", 20);
+	for (size_t i = 0; head[i]; i++)
+		large[i] = head[i];
 	start(0, 1, large, "http://a/x=body:x", NULL);
 	slow = connect_to(A, 80);
 	deaf = connect_to(A, 80);
