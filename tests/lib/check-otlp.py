@@ -153,7 +153,8 @@ def check_run_logs(run, logs):
     for row, (record, found) in zip(rows, logs.get("menace.exec", [])):
         detail = json.loads(row["detail"])
         assert int(record["timeUnixNano"]) == real(row["boot_ns"])
-        assert found["process.pid"] == row["tgid"] and found["process.executable.path"] == row["object"]
+        assert found["process.pid"] == row["tgid"]
+        assert found["process.executable.path"] == (detail.get("file") or row["object"])
         assert found["process.command_args"] == detail["argv"]
         assert found["process.parent_pid"] == detail["parent_tgid"]
     denials = db.execute("SELECT * FROM denials WHERE run_id = ?", (run["run_id"],)).fetchall()

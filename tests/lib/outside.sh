@@ -42,6 +42,8 @@ start_outside()
 	modprobe -q veth 2>/dev/null
 	ip link set lo up
 	ip link add name inner0 type veth peer name outer0 2>/dev/null || skip "no veth"
+	# No address that comes by itself some seconds later.
+	ip link set inner0 addrgenmode none && ip link set outer0 addrgenmode none || fail "addrgenmode"
 	make_certificate
 	mkfifo "$tmp/outside.end"
 	outside_log=$tmp/outside.log
