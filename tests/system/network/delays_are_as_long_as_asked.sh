@@ -63,12 +63,20 @@ patiently order || fail "another order: $link"
 # What netem cannot do with a seed, our own programs do; the same packets are lost.
 shaped latency_ms=20 loss_percent=5 seed=7
 send $packets 64 500 $all 2000
-first=$(link which)
 [[ $(shaping engine) =~ ^netem(\+tc-bpf)?$ ]] || fail "engine $(shaping engine)"
 near "$(link q1_us)" 20000 3 || fail "delay beside a loss: $link"
 within "$(link lost)" $packets 0.05 4 || fail "loss beside a delay: $link"
-send $packets 64 500 $all 2000
-assert_eq "$(link which)" "$first" "packets lost with a seed"
+# On a busy machine a packet that is late counts as lost, too.
+same()
+{
+	local first
+
+	send $packets 64 500 $all 2000
+	first=$(link which)
+	send $packets 64 500 $all 2000
+	[ "$(link which)" = "$first" ]
+}
+patiently same || fail "packets lost with a seed: $link"
 
 # A delay and a rate: packets wait for each other, and then on the way.
 shaped latency_ms=50 rate=10mbit
