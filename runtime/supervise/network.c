@@ -13,6 +13,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/log.h"
 #include "runtime/supervise/lease.h"
 #include "runtime/supervise/state.h"
 
@@ -78,23 +79,32 @@ static struct mr_limits netd_limits(const struct mr_spec *spec)
 }
 
 /* A group of its own for menace-netd: what it uses is not the payload's, and not without end. */
-static void confine_netd(struct mr_run *run)
+static int confine_netd(struct mr_run *run, struct mr_error *err)
 {
 	struct mr_network *network = run->network;
 	const struct mr_limits limits = netd_limits(run->spec);
 	char name[MR_LEASE_NETD_SIZE];
-	struct mr_error err = MR_ERROR_INIT;
 	int r;
 
-	if (!run->cgroup)
-		return;
+	if (!run->cgroup) /* that the host has none is tolerated, and told */
+		return 0;
 	mr_lease_netd_name(run->id, name);
-	r = mr_cgroup_new(run->host->cgroups, name, &limits, 0, &network->group, &err);
+	r = mr_cgroup_new(run->host->cgroups, name, &limits, 0, &network->group, err);
 	if (r == 0)
-		r = mr_cgroup_add(network->group, mr_netd_pid(&network->netd), &err);
-	if (r < 0)
+		r = mr_cgroup_add(network->group, mr_netd_pid(&network->netd), err);
+	if (r < 0 && mr_spec_tolerates(run->spec, "network-helper")) {
 		mr_receipt_degrade(&run->receipt, "network-helper",
-				   MR_NETD_PROGRAM " has no control group of its own: %s", err.msg);
+				   MR_NETD_PROGRAM " has no bounds of its own: %s", err->msg);
+		/* One that it is not in is none; if it stays, the next start sweeps it. */
+		if (network->group && mr_cgroup_destroy(network->group, err) < 0)
+			mr_log_warn("run %s: %s", run->id, err->msg);
+		network->group = mr_cgroup_free(network->group);
+		return 0;
+	}
+	return r < 0 ? mr_err_wrap(err, r,
+				   MR_NETD_PROGRAM " cannot be bounded (--best-effort "
+						   "network-helper goes on without)")
+		     : 0;
 }
 
 int mr_network_remove_group(struct mr_run *run, struct mr_error *err)
@@ -133,7 +143,7 @@ int mr_network_start(struct mr_run *run, struct mr_error *err)
 	if (r == 0)
 		r = start_netd(run, err);
 	if (r == 0)
-		confine_netd(run);
+		r = confine_netd(run, err);
 	/* They are its own now: with it the last holder of a listening socket goes. */
 	for (int i = 0; i < MR_DOORS; i++)
 		network->doors.fds[i] = mr_close(network->doors.fds[i]);

@@ -75,3 +75,31 @@ run -- true
 assert_status 0
 wait_until 5 test ! -e "/proc/$netd" || fail "menace-netd outlives its run"
 assert_eq "$(netd_groups)" "" "groups after the next start"
+
+# Where no group is left for it the run ends before its first instruction, unless that is accepted.
+menace_group()
+{
+	find /sys/fs/cgroup -mindepth 1 -maxdepth 6 -type d -name '*.netd' 2>/dev/null | while read -r group; do
+		[ ! -e "${group%/*}/cgroup.max.descendants" ] || echo "${group%/*}"
+	done | head -n 1
+}
+begin
+parent=$(menace_group)
+[ -n "$parent" ] || fail "no group of menace's"
+now=$(awk '$1 == "nr_descendants" { print $2 }' "$parent/cgroup.stat")
+# One more is a run's own.
+echo $((now + 1)) >"$parent/cgroup.max.descendants"
+at_exit sh -c "echo max >'$parent/cgroup.max.descendants' 2>/dev/null"
+first=$supervisor first_in=$in
+result=$tmp/second.json
+run_plain "$MENACE_RUN" -o "$result" --net allowlist -- true
+assert_status 125
+assert_contains "$stderr" "menace-netd cannot be bounded (--best-effort network-helper goes on without)"
+run_plain "$MENACE_RUN" -o "$result" --net allowlist --best-effort network-helper -- true
+assert_status 0
+assert_eq "$(json '[.receipt.degraded[].item] | tojson')" '["network-helper"]' "what is degraded"
+assert_eq "$(json .receipt.network.answered_by.control_group)" null "group in the receipt"
+echo max >"$parent/cgroup.max.descendants"
+exec {first_in}>&-
+wait "$first"
+assert_eq "$(netd_groups)" "" "groups afterwards"
