@@ -85,7 +85,10 @@ static int take_name(struct mr_spec *spec, const struct mr_json *json, struct mr
 	return 0;
 }
 
-static int take_best_effort(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
+/* A list of texts, each for take(). */
+static int take_strings(struct mr_spec *spec, const struct mr_json *json,
+			int (*take)(struct mr_spec *spec, const char *text, struct mr_error *err),
+			struct mr_error *err)
 {
 	int r = mr_json_want_array(json, err);
 
@@ -96,11 +99,16 @@ static int take_best_effort(struct mr_spec *spec, const struct mr_json *json, st
 		r = mr_json_get_string(&item, &text, err);
 		if (r < 0)
 			return r;
-		r = mr_spec_add_best_effort(spec, text, err);
+		r = take(spec, text, err);
 		if (r < 0)
 			return mr_json_wrap(&item, r, err);
 	}
 	return r;
+}
+
+static int take_best_effort(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
+{
+	return take_strings(spec, json, mr_spec_add_best_effort, err);
 }
 
 /* What a preset asked for in vain, in the document of a request that was resolved already. */
@@ -412,25 +420,17 @@ static int check_section_keys(const struct mr_json *section, struct mr_error *er
 	return mr_json_check_keys(section, known, err);
 }
 
+static int add_rule(struct mr_spec *spec, const char *text, struct mr_error *err)
+{
+	if (strchr(text, ','))
+		return mr_err(err, MR_E_USAGE, EINVAL, "one rule an item: no comma is accepted");
+	return mr_spec_add_allow(spec, text, err);
+}
+
 /* An empty list allows nothing, as no list does. */
 static int take_allow(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
 {
-	int r = mr_json_want_array(json, err);
-
-	for (size_t i = 0; r == 0 && i < json_array_size(json->value); i++) {
-		struct mr_json item = mr_json_item(json, i);
-		const char *text = NULL;
-
-		r = mr_json_get_string(&item, &text, err);
-		if (r < 0)
-			return r;
-		if (strchr(text, ','))
-			return mr_json_err(&item, err, "one rule an item: no comma is accepted");
-		r = mr_spec_add_allow(spec, text, err);
-		if (r < 0)
-			return mr_json_wrap(&item, r, err);
-	}
-	return r;
+	return take_strings(spec, json, add_rule, err);
 }
 
 static int take_section(struct mr_spec *spec, const struct mr_json *section, struct mr_error *err)
