@@ -90,3 +90,15 @@ denied()
 {
 	json '.denials.rows[] | select(.layer == "network") | "\(.what) \(.object) \(.rule)"' | sort
 }
+
+# The menace-netd of this test, the one in its namespace, as $netd.
+find_netd()
+{
+	local pid
+
+	netd=
+	for pid in $(pgrep -x menace-netd); do
+		[ "$(readlink "/proc/$pid/ns/net")" = "$(readlink /proc/self/ns/net)" ] && netd=$pid
+	done
+	[ -n "$netd" ]
+}

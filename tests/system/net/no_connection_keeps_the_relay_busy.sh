@@ -62,18 +62,6 @@ print("ready", flush=True)
 sys.stdin.read()
 PY
 
-# The menace-netd of this test: the one in its namespace.
-find_netd()
-{
-	local pid
-
-	netd=
-	for pid in $(pgrep -x menace-netd); do
-		[ "$(readlink "/proc/$pid/ns/net")" = "$(readlink /proc/self/ns/net)" ] && netd=$pid
-	done
-	[ -n "$netd" ]
-}
-
 is_ready()
 {
 	grep -q ready "$tmp/said"

@@ -36,17 +36,6 @@ assert_eq "$(json .denials.by_layer.network)" 160000 "in the sum of the denials"
 assert_eq "$(json '[.denials.rows[], .denials.overflow[] | select(.layer == "network") | .count] | add')" \
 	160000 "in rows and overflow"
 
-find_netd()
-{
-	local pid
-
-	netd=
-	for pid in $(pgrep -x menace-netd); do
-		[ "$(readlink "/proc/$pid/ns/net")" = "$(readlink /proc/self/ns/net)" ] && netd=$pid
-	done
-	[ -n "$netd" ]
-}
-
 # It is stopped for good before the run ends.
 mkfifo "$tmp/in"
 "$MENACE_RUN" -o "$result" --net allowlist -t "$(scaled 60)" -- sh -c 'echo; cat' \
