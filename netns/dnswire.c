@@ -275,7 +275,7 @@ static void use_record(const struct reader *r, const struct record *record, uint
 		ret->ttl_s = record->ttl_s;
 }
 
-/* All records once for the name that is looked for now; true when that became another. */
+/* All records once, for one name; true when they lead on to another. */
 static bool look_through(struct reader r, uint16_t count, uint16_t type,
 			 char name[MR_RULE_NAME_MAX + 1], struct mr_dnswire_answer *ret)
 {

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/helpers/number.h"
+
 static char block[1 << 18];
 
 static int fail(const char *what)
@@ -90,13 +92,23 @@ static int send_bytes(const char *address, uint16_t port, uint64_t n)
 	return 0;
 }
 
+static uint16_t port_of(const char *text)
+{
+	unsigned long long port = number_of(text);
+
+	if (port == 0 || port > UINT16_MAX) {
+		fprintf(stderr, "stream: \"%s\" is no port: 1 to 65535\n", text);
+		exit(2);
+	}
+	return (uint16_t)port;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "sink") == 0)
-		return sink((uint16_t)strtoul(argv[2], NULL, 10));
+		return sink(port_of(argv[2]));
 	if (argc == 5 && strcmp(argv[1], "send") == 0)
-		return send_bytes(argv[2], (uint16_t)strtoul(argv[3], NULL, 10),
-				  strtoull(argv[4], NULL, 10));
+		return send_bytes(argv[2], port_of(argv[3]), number_of(argv[4]));
 	fprintf(stderr, "usage: stream sink PORT | send ADDRESS PORT BYTES\n");
 	return 2;
 }

@@ -252,11 +252,15 @@ static unsigned int status_of(const char *request)
 {
 	int fd = connect_to(A, 80);
 	unsigned int status = 0;
+	char digits[4], after;
 
 	put(fd, request);
 	take(fd, 10);
-	if (mr_str_starts_with(got.text, "HTTP/1.1 "))
-		status = (unsigned int)strtoul(got.text + 9, NULL, 10);
+	/* Three digits and a space, or it is no status: 0. */
+	if (sscanf(got.text, "HTTP/1.1 %3[0-9]%c", digits, &after) == 2 && after == ' ' &&
+	    strlen(digits) == 3)
+		for (int i = 0; i < 3; i++)
+			status = status * 10 + (unsigned int)(digits[i] - '0');
 	close(fd);
 	turn(10);
 	return status;
