@@ -64,9 +64,18 @@ for share in 0.5:50000 0.1:25000; do
 	wait "$supervisor"
 done
 
-# Killed while menace-netd cannot even see that: it is stopped.
+# Killed while menace-netd cannot even see that: it is frozen.  Stopped by a signal it might go on: the
+# kernel wakes those whose session has nobody left.
+is_frozen()
+{
+	grep -q '^frozen 1' "$group/cgroup.events"
+}
 begin
-kill -STOP "$netd"
+for group in $(netd_groups); do
+	[ ! -e "$group/cgroup.freeze" ] || break
+done
+echo 1 >"$group/cgroup.freeze"
+wait_until 5 is_frozen || fail "menace-netd cannot be frozen"
 kill -KILL "$supervisor"
 wait "$supervisor"
 exec {in}>&-
