@@ -81,6 +81,10 @@ foreach(script ${system_tests})
   if(serial)
     set_tests_properties(system/${name} PROPERTIES RUN_SERIAL TRUE)
   endif()
+  file(STRINGS ${path} any_kernel REGEX "^# any kernel" LIMIT_COUNT 1)
+  if(any_kernel)
+    set_property(TEST system/${name} APPEND PROPERTY LABELS any-kernel)
+  endif()
 endforeach()
 
 # Every fuzz target is a regression test: its corpus runs in the ordinary suite.

@@ -114,8 +114,8 @@ send_results()
 # The names of the tests that are asked for, a line each.
 list_tests()
 {
-	# shellcheck disable=SC2154 # build_dir, labels, only: configuration
-	ctest --test-dir "$build_dir" -N -L "$labels" ${only:+-R "$only"} |
+	# shellcheck disable=SC2154 # build_dir, labels, left_out, only: configuration
+	ctest --test-dir "$build_dir" -N -L "$labels" -LE "$left_out" ${only:+-R "$only"} |
 		sed -n 's/^ *Test *#[0-9]*: *//p'
 }
 

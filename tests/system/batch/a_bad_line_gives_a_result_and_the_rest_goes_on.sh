@@ -3,6 +3,8 @@
 #
 # Lines that are no spec, or ask for what cannot be, have a result of their own
 # with the line's number; all others run
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

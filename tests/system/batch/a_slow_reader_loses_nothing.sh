@@ -3,6 +3,8 @@
 #
 # Results larger than any pipe wait for their reader; a reader that leaves ends
 # the batch
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

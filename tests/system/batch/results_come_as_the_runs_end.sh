@@ -3,6 +3,8 @@
 #
 # A result is there as soon as its run is over, while the input is still open
 # and others run
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -3,6 +3,8 @@
 #
 # One result for each spec, whatever the number at once, told apart by
 # batch_index; each with its own output, exit and identity
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

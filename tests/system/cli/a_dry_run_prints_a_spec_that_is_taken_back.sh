@@ -3,6 +3,8 @@
 #
 # What --dry-run prints as .spec is a document: --spec takes it unchanged and means
 # the same by it, whatever it was made from
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The whole message of refused values: item, value, what is accepted
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

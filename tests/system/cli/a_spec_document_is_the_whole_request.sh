@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # --spec FILE and - : program or snippet, arguments, environment, mounts, knobs
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -3,6 +3,8 @@
 #
 # A bad value is refused with exit 2, nothing on standard output, and the item,
 # the value and what is accepted in the message; nothing is started or made
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The order of precedence, whatever the order on the command line
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

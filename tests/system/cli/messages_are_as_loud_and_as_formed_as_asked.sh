@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # -q, -v, --log-format, --summary; --version and --help run nothing
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

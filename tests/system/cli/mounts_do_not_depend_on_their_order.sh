@@ -3,6 +3,8 @@
 #
 # --ro, --rw, --tmpfs and --hide, nested in each other, give the same tree in
 # any order of the options
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

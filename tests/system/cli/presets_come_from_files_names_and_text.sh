@@ -3,6 +3,8 @@
 #
 # -p takes a file, a built-in name or JSON; what it cannot enforce is refused
 # unless it is named as best effort
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -3,6 +3,8 @@
 #
 # A snippet is run by its shebang first, then by its extension, then as it is;
 # --lang wins over all; -c and - take the text
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

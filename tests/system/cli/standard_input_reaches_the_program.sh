@@ -3,6 +3,8 @@
 #
 # Input by pipe, file and --stdin, binary and large; what a program leaves unread
 # of a file stays for the next one
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

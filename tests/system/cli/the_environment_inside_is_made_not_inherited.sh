@@ -3,6 +3,8 @@
 #
 # The program sees the variables that --env and --env-pass give it and a few of
 # ours; never the caller's others
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -3,6 +3,8 @@
 #
 # The exit status is the program's own, or tells what else ended the run; the
 # result's reason tells them apart where they look alike
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

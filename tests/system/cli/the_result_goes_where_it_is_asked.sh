@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # --json FILE, FD:N and -; the program's output stays apart from it
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

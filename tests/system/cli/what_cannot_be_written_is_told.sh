@@ -3,6 +3,8 @@
 #
 # A full disk and closed descriptors: the message names the option and the target, and
 # nothing that was asked for is lost behind a status of 0
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # After -- and after the program nothing is an option
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -3,6 +3,8 @@
 #
 # A follower that does not read costs the run nothing, and is told how much it missed: what
 # was shown and what was not make the whole
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # Sixteen runs of one process at once, four followers: each sees its run whole and
 # nothing of another
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # What a program chose as a name, argument or path is shown and does not act, while it runs
 # and afterwards; nor what the caller called the run
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

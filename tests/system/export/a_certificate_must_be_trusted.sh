@@ -3,6 +3,8 @@
 #
 # menace-send verifies certificates: one that nobody vouches for gets nothing, one that --ca names and
 # that is of the host gets all
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # menace export takes the filters of menace runs, in each format
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # menace export --format ocsf: each line has what OCSF 1.8.0 requires of its class, with facts of real
 # runs and with those of every table
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # libcurl is in menace-send and in nothing else: not in menace-run, not in menace, neither linked nor
 # named
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # menace export --format prometheus: sums over the runs in the text format that the textfile
 # collector takes; what nobody measured is not there
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # menace-send: what a receiver may answer, and what it may do instead of answering
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # menace-send refuses addresses, headers and lines before it speaks to anybody, and tells no secret
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

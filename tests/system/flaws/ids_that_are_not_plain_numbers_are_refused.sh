@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # CVE-2026-30892: a user id that cannot be parsed became another user, root at worst
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

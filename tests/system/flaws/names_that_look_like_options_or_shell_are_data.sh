@@ -3,6 +3,8 @@
 #
 # CVE-2024-32462 (a program named --bind became an option), CVE-2020-17367 (options after
 # "--"), CVE-2020-17368 (shell characters in a file name)
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -3,6 +3,8 @@
 #
 # What a mocked host shows is certified for its own name and for nobody else's, by an
 # authority that only its own run trusts
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

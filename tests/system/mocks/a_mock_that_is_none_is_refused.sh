@@ -3,6 +3,8 @@
 #
 # A mock that cannot be played is refused before anything starts, with the words that say
 # where it stands and what would be accepted
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

@@ -3,6 +3,8 @@
 #
 # Programs of any language get the canned answer over HTTP and HTTPS, with their own
 # verification of certificates switched on, and without being told of mocks
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

@@ -3,6 +3,8 @@
 #
 # Of every R requests F fail, at positions that the seed decides and that come again; each
 # kind of failure is what it says, over TLS, too; and the first byte is as late as asked
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

@@ -3,6 +3,8 @@
 #
 # What each mock was asked is in the result and one that never was is told; the
 # request with its mocks is in the record, and what was denied is in the store
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
@@ -15,7 +17,7 @@ run -t "$(scaled 60)" --store "$tmp/store" --net stub "${mocks[@]}" -- \
 	curl -sS http://a.example/x http://a.example/z
 assert_status 0
 assert_eq "$stderr" "menace-run: mock http://a.example/y: was never asked"
-assert_eq "$(json '.network | @json')" '{"mocks":[{"target":"http://a.example/x","hits":1,"body_bytes":5,"failures":0,"fail":null,"unused":false},{"target":"http://a.example/y","hits":0,"body_bytes":0,"failures":0,"fail":null,"unused":true}]}'
+assert_eq "$(json '.network | @json')" '{"mocks":[{"body_bytes":5,"fail":null,"failures":0,"hits":1,"target":"http://a.example/x","unused":false},{"body_bytes":0,"fail":null,"failures":0,"hits":0,"target":"http://a.example/y","unused":true}]}'
 assert_eq "$(json '.receipt.network | "\(.state) \(.mode) \(.links) \(.routes) \(.stub.mocks) \(.stub.denied)"')" \
 	"enforced stub lo 0 2 1" "receipt"
 assert_match "$(json .receipt.network.stub.authority_sha256)" '^[0-9a-f]{64}$'

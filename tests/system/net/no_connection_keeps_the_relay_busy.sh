@@ -3,6 +3,8 @@
 #
 # --net allowlist: no end of a connection, no urgent byte and no want of descriptors makes menace-netd
 # turn without work: it sleeps while nothing moves
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/outside.sh"
 . "$(dirname "$0")/../../lib/system.sh"

@@ -15,7 +15,7 @@ preset='{"PACKET_LOSS": "10%", "PACKET_DUPLICATION": 0.01, "BANDWIDTH_LIMIT": "1
 run --net loopback --best-effort net -p "$preset" -- true
 assert_status 0
 assert_eq "$(json '.receipt.network.shaping.requested | tojson')" \
-	'{"latency_ms":20,"jitter_ms":5,"loss_percent":10,"duplicate_percent":0.01,"rate":10000000,"round_trip_ms":40}'
+	'{"duplicate_percent":0.01,"jitter_ms":5,"latency_ms":20,"loss_percent":10,"rate":10000000,"round_trip_ms":40}'
 assert_eq "$(json '.receipt.network.shaping.applied | [.loss_percent, .duplicate_percent, .rate, .mtu, .gso_max_segs] | tojson')" \
 	'[10,0.01,10000000,1500,1]'
 if has_netem; then

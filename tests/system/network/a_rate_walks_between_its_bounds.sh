@@ -15,7 +15,7 @@ walk()
 	run --net loopback --set net.seed="$1" -p '{"MIN_BANDWIDTH": "2mbps", "MAX_BANDWIDTH": "4mbps"}' \
 		--ro "$helpers:/helpers" -- sh -c 'sleep 2.5; exec /helpers/net-link 600 1200 0 60 2000'
 	assert_status 0
-	assert_eq "$(shaping 'requested | tojson')" "{\"seed\":$1,\"rate_min\":2000000,\"rate_max\":4000000}"
+	assert_eq "$(shaping 'requested | tojson')" "{\"rate_max\":4000000,\"rate_min\":2000000,\"seed\":$1}"
 	assert_eq "$(shaping applied.rate)" 3000000 "rate at the beginning"
 	assert_eq "$(shaping measured.rate_walk.why)" null
 	steps=$(shaping measured.rate_walk.steps)

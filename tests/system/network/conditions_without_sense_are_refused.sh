@@ -3,6 +3,8 @@
 #
 # Out of range, against each other, without a link: refused before anything starts, by the
 # name that the caller used
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -69,7 +69,7 @@ near "$(jq .lost/.bursts <<<"$link")" 5 30 || fail "length of bursts: $link"
 shaped loss_percent=2 duplicate_percent=3 seed=11
 send $packets 64 0 $all 100
 assert_eq "$(shaping state)" enforced
-assert_eq "$(shaping 'requested | tojson')" '{"loss_percent":2,"duplicate_percent":3,"seed":11}'
+assert_eq "$(shaping 'requested | tojson')" '{"duplicate_percent":3,"loss_percent":2,"seed":11}'
 assert_eq "$(shaping applied.seed)" 11 "seed in force"
 if [[ $(shaping engine) == *tc-bpf* ]]; then
 	assert_eq "$(shaping measured.duplicated)" "$(shaping "measured.arrived + .receipt.network.shaping.measured.lost - $packets")" "doubled"

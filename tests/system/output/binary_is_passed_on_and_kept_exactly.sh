@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # All 256 bytes, NUL among them
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

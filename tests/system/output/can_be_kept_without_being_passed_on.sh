@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # output.forward=0: only the result has it
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

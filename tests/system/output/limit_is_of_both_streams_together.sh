@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 800 bytes on each break a limit of 1500, and keep one of 1600
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

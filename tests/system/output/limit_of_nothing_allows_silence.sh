@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 0 is a limit too
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What we say goes to standard error of the caller and not into what is kept
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # One byte more ends the run, not as a bare signal 9
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

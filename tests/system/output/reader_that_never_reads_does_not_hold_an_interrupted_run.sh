@@ -3,6 +3,7 @@
 #
 # The tree is killed at its time; the bytes wait for the reader until the caller says to end
 # serial
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

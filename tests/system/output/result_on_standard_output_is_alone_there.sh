@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # With --json - the program's output is in the result and nowhere else
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

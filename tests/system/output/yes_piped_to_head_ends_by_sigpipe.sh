@@ -3,6 +3,7 @@
 #
 # A reader that goes is felt by the program, as without us; no limit is needed
 # serial
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

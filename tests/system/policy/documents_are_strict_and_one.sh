@@ -3,6 +3,8 @@
 #
 # A wrong policy, a second one, and one that cannot be enforced are refused before anything runs;
 # it works in a spec, in a batch, and through --dry-run and back
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$(dirname "$0")/../../lib/policy.sh"

@@ -3,6 +3,8 @@
 #
 # menace learn writes nothing of a run that did not end by itself, and says what is wrong; names
 # and arguments are data
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$(dirname "$0")/../../lib/policy.sh"

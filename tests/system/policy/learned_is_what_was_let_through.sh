@@ -3,6 +3,8 @@
 #
 # What a policy denied while another was learned is not part of it, and no word of the program
 # makes a path of the host part of a record
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$(dirname "$0")/../../lib/policy.sh"

@@ -3,6 +3,8 @@
 #
 # menace replay: exit 1 and a row for each thing that a policy would have denied of past runs, 0
 # for none, and "unknown" where a run has no records
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$(dirname "$0")/../../lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # generate draws from the seed it is given, tells the seed it took, and each preset comes again from
 # the seed that it records
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$(dirname "$0")/../../lib/preset.sh"

@@ -3,6 +3,8 @@
 #
 # combine decides each variable by its rule, tells how, and refuses presets that contradict each
 # other; what it makes menace-run takes
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$(dirname "$0")/../../lib/preset.sh"

@@ -3,6 +3,8 @@
 #
 # adapt gives a program that ran out of memory more of it, from a file, a batch and the store, and
 # does not take away what a run used
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$(dirname "$0")/../../lib/limits.sh"

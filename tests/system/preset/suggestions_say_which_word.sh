@@ -3,6 +3,8 @@
 #
 # suggest finds whole words in a module's name and text, says where, and its answer is what generate
 # takes
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$(dirname "$0")/../../lib/preset.sh"

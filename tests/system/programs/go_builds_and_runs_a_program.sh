@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # go run with goroutines
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

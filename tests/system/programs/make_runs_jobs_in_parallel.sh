@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # make -j4 with its job server, without a denial
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Node with workers, child processes, timers, files and crypto, without a denial
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

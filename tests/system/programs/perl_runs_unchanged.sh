@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Perl: fork, pipes, sockets, files, sorting by a child
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A script of php with a child process
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

@@ -3,6 +3,8 @@
 #
 # A damaged database is never deleted or made anew: runs go on as ever, records
 # wait in the spool, and are taken in when a good copy is in its place
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

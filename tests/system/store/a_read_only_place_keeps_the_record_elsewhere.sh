@@ -3,6 +3,8 @@
 #
 # The store's file system is read-only: the run and its result are as ever, the
 # record waits elsewhere, what is there can be read, and all is taken in later
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # A row that is edited, deleted, put in another place or cut off is named by audit
 # verify; a cut tail needs a checkpoint that was kept elsewhere
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

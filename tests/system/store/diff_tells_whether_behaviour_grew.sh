@@ -3,6 +3,8 @@
 #
 # menace diff: new denials, changes and usage beyond the margin are growth, with
 # exit 3; less is none
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

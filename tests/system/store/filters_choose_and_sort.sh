@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # menace runs shows what was asked for, in the order asked for
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # What a program chose as a name is shown and does not act, in tables and in JSON;
 # no colours where none are wanted
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # purge deletes what nobody holds, says who and why in the chain, and with a key
 # seals what is left of the beginning
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

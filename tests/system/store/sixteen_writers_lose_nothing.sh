@@ -3,6 +3,8 @@
 #
 # Sixteen menace-run at a time, and readers that take records in meanwhile: every
 # run is there once, and the chain is whole
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # store in the result: off, queued or failed; none of them changes the run
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

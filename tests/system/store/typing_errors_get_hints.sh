@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # menace tells what it did not understand and what may have been meant, with exit 2
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,7 @@
 #
 # With the pipe held outside the end comes after the drain, not before
 # serial
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,6 +3,8 @@
 #
 # A program that has no handler dies of the signal, as it would without us; the
 # reason says that the caller wanted it
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

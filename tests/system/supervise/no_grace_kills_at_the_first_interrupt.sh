@@ -3,6 +3,7 @@
 #
 # limits.grace_ms=0
 # serial
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

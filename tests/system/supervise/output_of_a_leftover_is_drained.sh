@@ -3,6 +3,7 @@
 #
 # What a background process wrote before the end is there
 # serial
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

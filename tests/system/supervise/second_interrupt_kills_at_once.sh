@@ -3,6 +3,7 @@
 #
 # Ctrl-C twice does not wait for the grace time
 # serial
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 128 + n, with the name
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,6 +3,7 @@
 #
 # A writer that never stops is left alone when the program ends
 # serial
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

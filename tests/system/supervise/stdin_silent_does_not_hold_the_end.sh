@@ -3,6 +3,7 @@
 #
 # A writer that never writes nor closes
 # serial
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

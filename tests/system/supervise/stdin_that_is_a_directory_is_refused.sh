@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # It would be a way into the host's files
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # SIGUSR1 and SIGUSR2 mean whatever the program says, and no end
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

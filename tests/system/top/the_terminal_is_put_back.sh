@@ -3,6 +3,8 @@
 #
 # menace top on a terminal: keys sort and quit, the size is kept to, names are cut and do not
 # act, and the terminal has its modes and its screen back on every way out
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A workspace that is missing, a file or dangerous is refused and nothing runs
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 

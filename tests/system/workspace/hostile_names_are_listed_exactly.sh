@@ -3,6 +3,8 @@
 #
 # Names with newlines, escapes, bytes that are not UTF-8 and great depth are
 # listed so that the exact bytes can be had, and cannot forge lines of --summary
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 
