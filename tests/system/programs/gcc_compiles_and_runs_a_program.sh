@@ -23,7 +23,7 @@ int main(void)
 	return 3;
 }
 END
-run --workspace "$tmp/src" -- sh -c 'gcc -O2 -pthread -o a a.c && ./a'
+run -t "$(scaled 30)" --workspace "$tmp/src" -- sh -c 'gcc -O2 -pthread -o a a.c && ./a'
 assert_status 3
 assert_eq "$stdout" "compiled 42"
 assert_eq "$stderr" "" "standard error"
@@ -32,6 +32,6 @@ assert_eq "$(ls "$tmp/src")" a.c
 assert_eq "$(json '[.workspace.changes.entries[] | .path + " " + .kind + " " + .mode] | @csv')" \
 	'"a added 0755"'
 
-run --workspace "$tmp/src" -- sh -c 'gcc -static -pthread -o s a.c && ./s'
+run -t "$(scaled 30)" --workspace "$tmp/src" -- sh -c 'gcc -static -pthread -o s a.c && ./s'
 assert_status 3
 assert_eq "$stdout" "compiled 42" "static"

@@ -23,7 +23,7 @@ public class A {
 	}
 }
 END
-run -m 1G -p build --workspace "$tmp/src" -- sh -c 'javac A.java && java A'
+run -t "$(scaled 30)" -m 1G -p build --workspace "$tmp/src" -- sh -c 'javac A.java && java A'
 assert_status 7
 assert_eq "$stdout" "sum 42"
 assert_eq "$(json .denials.total)" 0 "denials"

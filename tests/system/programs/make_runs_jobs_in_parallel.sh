@@ -23,7 +23,7 @@ part%:
 sub%:
 	@echo $* >$@
 END
-run --workspace "$tmp/src" -- make -s -j4
+run -t "$(scaled 30)" --workspace "$tmp/src" -- make -s -j4
 assert_status 0
 assert_eq "$stdout" "sub done"
 assert_eq "$stderr" ""
