@@ -1,11 +1,12 @@
 # menace-run is linked statically: it starts for every run, and loading shared
 # objects would cost as much as making the sandbox.
 add_executable(menace-run tools/menace-run.c tools/single.c tools/batch.c tools/dry_run.c
-  tools/report.c tools/to_store.c tools/cli.c tools/optable.c tools/options.c tools/no_names.c)
+  tools/report.c tools/to_store.c tools/where.c tools/cli.c tools/optable.c tools/options.c
+  tools/no_names.c)
 set(no_names -Wl,--wrap=getaddrinfo,--wrap=gethostbyname,--wrap=getprotobyname
   -Wl,--wrap=getprotobynumber,--wrap=dlopen)
 target_link_options(menace-run PRIVATE ${no_names})
-target_link_libraries(menace-run PRIVATE mr_spool mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
+target_link_libraries(menace-run PRIVATE mr_spool mr_backend mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
 if(MENACE_STATIC)
   target_link_options(menace-run PRIVATE -static)
 endif()
@@ -18,6 +19,12 @@ if(MENACE_STATIC)
   target_link_options(menace-netd PRIVATE -static)
 endif()
 add_dependencies(menace-run menace-netd)
+
+# Does runs in containers of a Docker Engine; alone with libcurl, as menace-send is.
+add_executable(menace-docker tools/menace-docker.c)
+target_link_libraries(menace-docker PRIVATE mr_docker mr_backend mr_supervise mr_bpf mr_launch mr_spec
+  mr_cgroups mr_netns mr_base)
+add_dependencies(menace-run menace-docker)
 
 # menace reads what menace-run keeps.
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)

@@ -29,9 +29,13 @@
 #include "runtime/base/units.h"
 #include "tools/session.h"
 #include "tools/to_store.h"
+#include "tools/where.h"
 
 struct single {
-	struct mr_run *run;
+	struct mr_run *run; /* one of ours, or NULL */
+	struct mr_deputy *deputy; /* one that another backend does, or NULL */
+	struct mr_where where;
+	json_t *refused; /* result of our own, which was refused */
 	struct mr_source signals;
 	int json_fd; /* -1: no result asked */
 	bool json_own;
@@ -62,10 +66,21 @@ static void suspend(struct single *s)
 {
 	uint64_t then = mr_now_ns();
 
-	mr_run_suspend(s->run);
+	if (s->run)
+		mr_run_suspend(s->run);
 	if (kill(getpid(), SIGSTOP) < 0)
 		mr_log_warn("cannot stop: %m");
-	mr_run_resume(s->run, mr_now_ns() - then);
+	if (s->run)
+		mr_run_resume(s->run, mr_now_ns() - then);
+}
+
+/* Ctrl-Z, the window's size and followers are for runs of our own only. */
+static void hand_on(struct single *s, int sig)
+{
+	if (sig == SIGTSTP)
+		suspend(s);
+	else if (sig != SIGWINCH && sig != SIGURG)
+		mr_deputy_signal(s->deputy, sig);
 }
 
 static void on_signal(struct mr_source *source, uint32_t events)
@@ -77,7 +92,9 @@ static void on_signal(struct mr_source *source, uint32_t events)
 	while (read(source->fd, &info, sizeof(info)) == sizeof(info)) {
 		int sig = (int)info.ssi_signo;
 
-		if (sig == SIGTSTP)
+		if (s->deputy)
+			hand_on(s, sig);
+		else if (sig == SIGTSTP)
 			suspend(s);
 		else if (sig == SIGWINCH)
 			mr_run_resize(s->run, STDIN_FILENO);
@@ -211,18 +228,31 @@ static int write_result(struct single *s, const char *target, const json_t *resu
 	return r;
 }
 
-static int report(struct single *s, const struct mr_cli *cli, struct mr_to_store *store)
+static const struct mr_error *error_of(const struct single *s)
 {
-	const struct mr_error *failed = mr_run_error(s->run);
-	int status = mr_run_exit_status(s->run);
-	mr_auto_json json_t *result = NULL;
+	return s->deputy ? mr_deputy_error(s->deputy) : mr_run_error(s->run);
+}
+
+/* New reference. */
+static json_t *result_of(struct single *s)
+{
+	json_t *result;
+
+	if (s->deputy)
+		return mr_deputy_result(s->deputy);
+	result = mr_run_result(s->run);
+	mr_choice_put(&s->where.choice, result);
+	return result;
+}
+
+/* Steals the result. */
+static int report(struct single *s, const struct mr_cli *cli, struct mr_to_store *store,
+		  json_t *made, const struct mr_error *failed, int status)
+{
+	mr_auto_json json_t *result = made;
 
 	if (failed)
 		mr_log_error("%s", failed->msg);
-	if (s->json_fd < 0 && !cli->summary && store->off &&
-	    (status == 0 || !mr_log_wants(MR_LOG_NOTICE)))
-		return status; /* nobody wants the document: do not make it */
-	result = mr_run_result(s->run);
 	mr_to_store_queue(store, &cli->spec, result, -1);
 	if (!failed && mr_log_wants(MR_LOG_NOTICE) && !cli->summary)
 		mr_report_notice(result);
@@ -234,13 +264,88 @@ static int report(struct single *s, const struct mr_cli *cli, struct mr_to_store
 	return status;
 }
 
+static int report_run(struct single *s, const struct mr_cli *cli, struct mr_to_store *store)
+{
+	const struct mr_error *failed = error_of(s);
+	int status = s->deputy ? mr_deputy_exit_status(s->deputy) : mr_run_exit_status(s->run);
+
+	if (s->json_fd >= 0 || cli->summary || !store->off ||
+	    (status != 0 && mr_log_wants(MR_LOG_NOTICE)))
+		return report(s, cli, store, result_of(s), failed, status);
+	if (failed) /* nobody wants the document: it is not made */
+		mr_log_error("%s", failed->msg);
+	return status;
+}
+
+/* No backend can: the result is that of our own attempt, where there was one. */
+static int report_refusal(struct single *s, const struct mr_cli *cli, struct mr_to_store *store,
+			  const struct mr_error *err)
+{
+	json_t *result = mr_where_refused(&s->where, mr_take_ptr(s->refused), err);
+
+	return report(s, cli, store, result, err, mr_errc_exit_status(err->code));
+}
+
+static bool is_done(const struct single *s)
+{
+	return s->deputy ? mr_deputy_is_done(s->deputy) : mr_run_is_done(s->run);
+}
+
 static int drive(struct single *s, struct mr_run_host *host, struct mr_error *err)
 {
 	int r = 0;
 
-	while (r >= 0 && !mr_run_is_done(s->run))
+	while (r >= 0 && !is_done(s))
 		r = mr_loop_run_once(host->loop, -1, err);
+	if (r >= 0 && s->run)
+		mr_run_collect(s->run, NULL, NULL);
 	return r < 0 ? r : 0;
+}
+
+static void start(struct single *s, struct mr_run_host *host, const struct mr_run_opts *opts)
+{
+	const struct mr_deputy_opts given = { .spec = opts->spec,
+					      .choice = &s->where.choice,
+					      .stdin_fd = opts->stdin_fd,
+					      .stdout_fd = opts->stdout_fd,
+					      .stderr_fd = opts->stderr_fd };
+
+	if (s->where.choice.backend == MR_BACKEND_NATIVE)
+		s->run = mr_run_start(host, opts);
+	else
+		s->deputy = mr_deputy_start(host->loop, &given);
+}
+
+/* What was refused before its first instruction makes room for another backend. */
+static bool makes_room(struct single *s, struct mr_error *ret_refusal)
+{
+	const struct mr_error *failed = error_of(s);
+
+	if (!failed || !mr_where_may_move(&s->where, failed))
+		return false;
+	*ret_refusal = *failed;
+	if (s->run)
+		s->refused = result_of(s);
+	s->run = mr_run_free(s->run);
+	s->deputy = mr_deputy_free(s->deputy);
+	return true;
+}
+
+/* In each backend that may do it, until one has. */
+static int run_somewhere(struct single *s, struct mr_run_host *host, const struct mr_cli *cli,
+			 const struct mr_run_opts *opts, struct mr_to_store *store)
+{
+	struct mr_error err = MR_ERROR_INIT, refusal = MR_ERROR_INIT;
+
+	mr_where_init(&s->where, &cli->spec);
+	do {
+		if (mr_where_next(&s->where, refusal.code ? &refusal : NULL, &err) < 0)
+			return report_refusal(s, cli, store, &err);
+		start(s, host, opts);
+		if (drive(s, host, &err) < 0)
+			return mr_session_fail(&err);
+	} while (makes_room(s, &refusal));
+	return report_run(s, cli, store);
 }
 
 int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
@@ -267,15 +372,12 @@ int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
 	mr_to_store_init(&store, cli->store);
 	if (cli->spec.sandbox_tty)
 		enter_raw(&s);
-	s.run = mr_run_start(host, &opts);
-	status = drive(&s, host, &err) < 0 ? mr_session_fail(&err) : 0;
+	status = run_somewhere(&s, host, cli, &opts, &store);
 	leave_raw(&s);
-	if (mr_run_is_done(s.run)) {
-		mr_run_collect(s.run, NULL, NULL);
-		status = report(&s, cli, &store);
-	}
 	mr_to_store_deinit(&store);
+	json_decref(s.refused);
 	mr_run_free(s.run);
+	mr_deputy_free(s.deputy);
 	mr_loop_remove(host->loop, &s.signals);
 	mr_close(signals);
 	return status;

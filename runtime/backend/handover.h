@@ -30,7 +30,10 @@
  *    "lacks": ["need of backends.def", ...], "facts": {anything that helps to understand it}}
  *
  * The report of a run is a whole result, schema menace.result/1, with all of its members; what
- * was not measured is null.  exit.status is what menace-run ends with.  The program
+ * was not measured is null.  exit.status is what menace-run ends with.  Nothing of the
+ * input is read before it is certain that the payload starts: a result of reason setup_error whose
+ * error.code is "kernel" says that this backend cannot, and that another may be tried as if
+ * nothing had been.  So a run is its own probe, and the verb is for those who only ask.  The program
  * keeps the payload's output by itself (output.head_bytes, output.tail_bytes), and passes
  * it on to 1 and 5 as it comes unless output.forward is off.
  *

@@ -25,6 +25,7 @@
 static const char *const words_userns[] = { MR_WORDS_userns, NULL };
 static const char *const words_net[] = { MR_WORDS_net, NULL };
 static const char *const words_telemetry[] = { MR_WORDS_telemetry, NULL };
+static const char *const words_backend[] = { MR_WORDS_backend, NULL };
 
 /* The type of a row says which of the optional members it fills. */
 #define ROW_SIZE(d) .type = MR_FIELD_SIZE, .default_value = (d)
@@ -37,6 +38,7 @@ static const char *const words_telemetry[] = { MR_WORDS_telemetry, NULL };
 #define ROW_ENUM_userns(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_userns
 #define ROW_ENUM_net(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_net
 #define ROW_ENUM_telemetry(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_telemetry
+#define ROW_ENUM_backend(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_backend
 #define ROW_STR(d) .type = MR_FIELD_STR, .default_str = (d)
 
 /* U(max) becomes two arguments, which sets the flag behind the value. */

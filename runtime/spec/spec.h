@@ -28,6 +28,9 @@ enum mr_userns { MR_USERNS_AUTO, MR_USERNS_ALWAYS };
 #define MR_WORDS_userns "auto", "always"
 enum mr_net_mode { MR_NET_NONE, MR_NET_LOOPBACK, MR_NET_STUB, MR_NET_ALLOWLIST, MR_NET_HOST };
 #define MR_WORDS_net "none", "loopback", "stub", "allowlist", "host"
+/* Where a run happens (runtime/backend). */
+enum mr_backend { MR_BACKEND_AUTO, MR_BACKEND_NATIVE, MR_BACKEND_DOCKER, MR_BACKEND_QEMU };
+#define MR_WORDS_backend "auto", "native", "docker", "qemu"
 /* In the order of enum mr_probe_level. */
 enum mr_telemetry_level {
 	MR_TELEMETRY_OFF,
@@ -111,6 +114,7 @@ struct mr_spec {
 #define MR_MEMBER_ENUM_userns uint64_t
 #define MR_MEMBER_ENUM_net uint64_t
 #define MR_MEMBER_ENUM_telemetry uint64_t
+#define MR_MEMBER_ENUM_backend uint64_t
 #define MR_MEMBER_STR char *
 #define FIELD(section, name, type, ...) MR_MEMBER_##type section##_##name;
 #include "runtime/spec/fields.def"

@@ -344,15 +344,18 @@ static void give_back(struct mr_pump_in *pump)
 
 void mr_pump_in_stop(struct mr_pump_in *pump)
 {
-	if (!pump->buf)
+	if (!pump->buf) { /* never started */
+		if (pump->own_in)
+			pump->in_fd = mr_close(pump->in_fd);
 		return;
+	}
 	if (!pump->ended)
 		end_feed(pump);
 	if (pump->in_is_file && !pump->own_in)
 		give_back(pump);
 	pump->unread_fd = mr_close(pump->unread_fd);
 	if (pump->own_in)
-		mr_close(pump->in_fd);
+		pump->in_fd = mr_close(pump->in_fd);
 	free(pump->buf);
 	pump->buf = NULL;
 }

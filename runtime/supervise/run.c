@@ -182,12 +182,10 @@ static int launch(struct mr_run *run, struct mr_error *err)
 		r = watch(run, err);
 	if (r == 0)
 		r = mr_network_start(run, err);
-	if (r < 0 || run->spec->sandbox_tty) {
-		mr_close(feed);
-		run->in.in_fd = source; /* until the terminal is there */
-		return r;
-	}
-	return mr_streams_start_input(run, source, feed, err);
+	run->in.in_fd = source; /* until it starts */
+	run->in.own_in = run->spec->sandbox_stdin_path[0];
+	run->feed_fd = feed;
+	return r;
 }
 
 static int take_lease(struct mr_run *run, struct mr_error *err)
@@ -238,7 +236,7 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 	run->opts = *opts;
 	run->spec = opts->spec;
 	run->lease_fd = run->root_fd = run->pool_fd = run->upper_fd = run->lower_fd = -1;
-	run->netns_fd = run->pty_fd = run->sync.fd = run->init.fd = run->empty.fd = run->oom.fd =
+	run->netns_fd = run->pty_fd = run->feed_fd = run->sync.fd = run->init.fd = run->empty.fd = run->oom.fd =
 		-1;
 	run->drain.fd = run->deadlines.source.fd = run->in.in_fd = -1;
 	run->launched = (struct mr_launched){ .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
@@ -527,7 +525,7 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 	if (r == 0)
 		r = mr_result_hold_tmpfs(run, err);
 	if (r == 0)
-		r = mr_streams_start_terminal(run, &m->fds[5], err);
+		r = mr_streams_start_input(run, &m->fds[5], err);
 	if (r == 0 && in.has_listener)
 		r = mr_notify_start(&run->notify, run->host->loop, mr_take_fd(m->fds[4]),
 				    run->root_fd, &run->launched.policy, &payload, &run->denials,
@@ -770,9 +768,9 @@ struct mr_run *mr_run_free(struct mr_run *run)
 		kill_for(run, MR_KILL_USER);
 	while (run->state != MR_RUN_DONE && mr_loop_run_once(run->host->loop, -1, &err) >= 0)
 		;
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < 6; i++)
 		mr_close((int[]){ run->root_fd, run->pool_fd, run->upper_fd, run->lower_fd,
-				  run->pty_fd }[i]);
+				  run->pty_fd, run->feed_fd }[i]);
 	mr_result_drop_tmpfs(run);
 	mr_shaping_end(run);
 	mr_launched_deinit(&run->launched);

@@ -48,6 +48,7 @@ struct mr_run {
 	int netns_fd; /* from the pool, or -1 */
 	pid_t payload_pid;
 	int root_fd, pool_fd, upper_fd, lower_fd, pty_fd;
+	int feed_fd; /* writing end of its input until it is fed, or -1 */
 	int *tmpfs_fds; /* the places of --tmpfs DEST:SIZE */
 	size_t n_tmpfs;
 
@@ -109,9 +110,9 @@ int mr_streams_open_input(struct mr_run *run, int *ret_child, int *ret_feed, int
 			  struct mr_error *err);
 /* Start both output pumps; child[1] and child[2] get the payload's ends. */
 int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *err);
-int mr_streams_start_input(struct mr_run *run, int source, int feed, struct mr_error *err);
-/* Take the payload's terminal, if it has one, and pump both ways. */
-int mr_streams_start_terminal(struct mr_run *run, int *pty, struct mr_error *err);
+/* Take the payload's terminal, if it has one, and pump both ways; else begin to feed its input.  Not
+ * before it is certain to start: what was read of the caller's input is gone. */
+int mr_streams_start_input(struct mr_run *run, int *pty, struct mr_error *err);
 /* run.c: something of ours failed in mid-run; it ends with this error, unless it is ending already */
 void mr_run_fail(struct mr_run *run, const struct mr_error *err);
 /* run.c: called by the output pumps */

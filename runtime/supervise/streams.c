@@ -81,26 +81,26 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 	return 0;
 }
 
-int mr_streams_start_input(struct mr_run *run, int source, int feed, struct mr_error *err)
+static int feed_from(struct mr_run *run, int source, int feed, struct mr_error *err)
 {
 	const bool own = run->spec->sandbox_stdin_path[0];
 
 	if (source < 0 || feed < 0) {
 		mr_close(feed);
 		if (own)
-			mr_close(source);
+			run->in.in_fd = mr_close(source);
 		return 0;
 	}
 	return mr_pump_in_start(&run->in, run->host->loop, source, own, feed, run->pty_fd >= 0,
 				err);
 }
 
-int mr_streams_start_terminal(struct mr_run *run, int *pty, struct mr_error *err)
+int mr_streams_start_input(struct mr_run *run, int *pty, struct mr_error *err)
 {
 	int feed, r;
 
 	if (!run->spec->sandbox_tty)
-		return 0;
+		return feed_from(run, run->in.in_fd, mr_take_fd(run->feed_fd), err);
 	run->pty_fd = mr_take_fd(*pty);
 	mr_run_resize(run, run->opts.stdin_fd);
 	feed = fcntl(run->pty_fd, F_DUPFD_CLOEXEC, 3);
@@ -112,5 +112,5 @@ int mr_streams_start_terminal(struct mr_run *run, int *pty, struct mr_error *err
 		mr_close(feed);
 		return r;
 	}
-	return mr_streams_start_input(run, run->in.in_fd, feed, err);
+	return feed_from(run, run->in.in_fd, feed, err);
 }

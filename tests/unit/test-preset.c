@@ -165,7 +165,6 @@ static const struct {
 	{ "FAILURE_MODES", "{\"FAILURE_MODES\": \"network, cpu_spike\"}" },
 	{ "FAILURE_MODES", "{\"FAILURE_MODES\": [\"none\", [\"disk\"]]}" },
 	{ "OS_TYPE", "{\"OS_TYPE\": \"windows\"}" },
-	{ "CONTAINER_IMAGE", "{\"CONTAINER_IMAGE\": \"python:3.11\"}" },
 	{ "VM_SETTINGS", "{\"VM_SETTINGS\": {\"memory\": \"4Gi\"}}" },
 	{ "SANDBOX_STUB_STRATEGY", "{\"SANDBOX_STUB_STRATEGY\": \"hostile\"}" },
 	{ "SCHEMA_MISMATCHES", "{\"SCHEMA_MISMATCHES\": 5}" },

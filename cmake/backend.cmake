@@ -1,0 +1,10 @@
+# What menace-run and the programs of other backends share, and one library a backend: libcurl
+# comes with thirty shared objects, and only menace-docker shall have them here.
+file(GLOB docker_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/backend/docker*.c)
+file(GLOB backend_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/backend/*.c)
+list(REMOVE_ITEM backend_sources ${docker_sources})
+add_library(mr_backend STATIC ${backend_sources})
+target_link_libraries(mr_backend PUBLIC mr_supervise mr_spec mr_base)
+
+add_library(mr_docker STATIC ${docker_sources})
+target_link_libraries(mr_docker PUBLIC mr_backend PRIVATE PkgConfig::CURL)

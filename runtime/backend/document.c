@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Document
+ *
+ * The members of runtime/supervise/result.c, with nothing measured.
+ */
+#include "runtime/backend/document.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/spec/spec.h"
+#include "runtime/supervise/capture.h"
+#include "runtime/supervise/telemetry.h"
+
+static json_t *time_json(uint64_t real_ns)
+{
+	char text[40], day[24];
+	struct timespec now;
+	struct tm tm;
+	time_t seconds;
+
+	if (!real_ns && clock_gettime(CLOCK_REALTIME, &now) == 0)
+		real_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	seconds = (time_t)(real_ns / 1000000000);
+	gmtime_r(&seconds, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%06juZ", day, (uintmax_t)(real_ns % 1000000000 / 1000));
+	return json_string(text);
+}
+
+static json_t *exit_json(const struct mr_verdict *v)
+{
+	return json_pack("{s:i, s:o, s:o, s:s?}", "status", v->exit_status, "code",
+			 v->has_code ? json_integer(v->code) : json_null(), "signal",
+			 v->signal ? json_integer(v->signal) : json_null(), "signal_name",
+			 v->signal ? sigabbrev_np(v->signal) : NULL);
+}
+
+static json_t *error_json(const struct mr_error *err)
+{
+	return err ? json_pack("{s:s, s:i, s:s}", "code", mr_errc_name(err->code), "errno",
+			       err->errnum, "message", err->msg)
+		   : json_null();
+}
+
+static json_t *usage_json(void)
+{
+	return json_pack("{s:n, s:{s:n, s:n, s:n, s:n, s:n, s:n, s:n}, s:{s:n, s:n, s:n, s:n}, "
+			 "s:{s:n, s:n, s:n}, s:{s:n, s:n, s:n}, s:{s:n, s:n, s:n, s:n, s:n, s:n}, "
+			 "s:{s:n, s:n}, s:{s:n, s:n}, s:{s:n, s:n, s:n, s:n, s:n}}",
+			 "wall_us", "cpu", "usage_us", "user_us", "system_us", "source",
+			 "rusage_us", "difference_us", "throttled_us", "memory", "peak_bytes",
+			 "source", "largest_process_bytes", "limit_hits", "page_faults", "minor",
+			 "major", "source", "context_switches", "voluntary", "involuntary",
+			 "source", "io", "block_read_bytes", "block_write_bytes", "block_read_ops",
+			 "block_write_ops", "rusage_inblock_512", "rusage_oublock_512", "disk",
+			 "used_bytes", "used_inodes", "pids", "peak", "limit_hits", "pressure",
+			 "cpu_some_us", "memory_some_us", "memory_full_us", "io_some_us",
+			 "io_full_us");
+}
+
+static json_t *limits_json(const struct mr_spec *spec)
+{
+	const struct mr_field *fields = mr_spec_fields();
+	json_t *limits = json_object();
+
+	for (int i = 0; i < MR_FIELD_COUNT_; i++) {
+		uint64_t value;
+
+		if (strcmp(fields[i].section, "limits") != 0)
+			continue;
+		value = mr_spec_get(spec, (enum mr_field_id)i);
+		json_object_set_new(limits, fields[i].name,
+				    value == MR_UNLIMITED ? json_string("unlimited")
+				    : fields[i].type == MR_FIELD_MILLI
+					    ? json_real((double)value / 1000)
+					    : json_integer((json_int_t)value));
+	}
+	return limits;
+}
+
+static json_t *stream_json(const struct mr_capture *capture)
+{
+	struct mr_capture empty;
+	json_t *json;
+
+	if (capture)
+		return mr_capture_to_json(capture);
+	mr_capture_init(&empty, 0, 0);
+	json = mr_capture_to_json(&empty);
+	mr_capture_deinit(&empty);
+	return json;
+}
+
+static json_t *denials_json(void)
+{
+	return json_pack("{s:n, s:n, s:{s:n, s:n, s:n, s:n, s:n}, s:[], s:[], s:[{s:s, s:s, s:s}]}",
+			 "total", "dropped", "by_layer", "seccomp", "landlock", "mount", "network",
+			 "limits", "rows", "overflow", "unseen", "layer", "seccomp", "what",
+			 "all denials", "why",
+			 "the run was not on this host's kernel by us: see receipt.backend");
+}
+
+static json_t *telemetry_json(const struct mr_spec *spec)
+{
+	struct mr_telemetry none = {
+		.requested = (enum mr_telemetry_level)spec->telemetry_level,
+		.why = { .code = MR_E_KERNEL,
+			 .msg = "another backend did the run: see receipt.backend" },
+	};
+
+	return mr_telemetry_to_json(&none);
+}
+
+static json_t *receipt_json(const struct mr_spec *spec)
+{
+	static const char *const words[] = { MR_WORDS_net };
+
+	return json_pack("{s:b, s:{s:s, s:{}}, s:{s:s, s:n, s:n, s:n, s:{}}, "
+			 "s:{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n}, s:{s:s, s:n, s:n}, "
+			 "s:{s:s, s:n}, s:{s:s, s:i, s:n, s:n, s:n, s:b}, "
+			 "s:{s:s, s:s, s:n, s:n, s:n}, s:[]}",
+			 "verified_before_start", 0, "namespaces", "state", "unknown", "inodes",
+			 "cgroup", "state", "unknown", "note", "mode", "path", "limits", "identity",
+			 "state", "unknown", "host_uid", "host_gid", "no_new_privs",
+			 "cap_inheritable", "cap_permitted", "cap_effective", "cap_bounding",
+			 "cap_ambient", "mounts", "state", "unknown", "mountinfo_sha256", "count",
+			 "landlock", "state", "unknown", "abi", "seccomp", "state", "unknown",
+			 "level", (int)spec->sandbox_level, "filter_sha256", "filter_instructions",
+			 "default_action", "denials_recorded", 0, "network", "state", "unknown",
+			 "mode", words[spec->net_mode], "links", "routes", "shaping", "degraded");
+}
+
+json_t *mr_document_make(const struct mr_document *d)
+{
+	json_t *unenforced = json_array(), *result;
+	char hash[65];
+
+	mr_spec_hash(d->spec, hash);
+	for (size_t i = 0; i < d->spec->unenforced.n; i++)
+		json_array_append_new(unenforced, json_string(d->spec->unenforced.v[i]));
+	result = json_pack("{s:s, s:s, s:s, s:s?, s:s, s:o, s:s, s:o, s:o}", "schema",
+			   "menace.result/1", "version", MENACE_VERSION, "run_id", d->run_id,
+			   "name", d->spec->name, "spec_sha256", hash, "started_at",
+			   time_json(d->start_real_ns), "reason",
+			   mr_reason_name(d->verdict.reason), "exit", exit_json(&d->verdict),
+			   "error", error_json(d->error));
+	mr_assert(result);
+	json_object_set_new(result, "usage", usage_json());
+	json_object_set_new(result, "limits", limits_json(d->spec));
+	json_object_set_new(result, "limits_hit", json_array());
+	json_object_set_new(result, "oom", json_pack("{s:n, s:n}", "kills", "level"));
+	json_object_set_new(result, "leftover_killed", json_null());
+	json_object_set_new(result, "stdout", stream_json(d->out));
+	json_object_set_new(result, "stderr", stream_json(d->err));
+	json_object_set_new(result, "workspace", json_null());
+	json_object_set_new(result, "denials", denials_json());
+	json_object_set_new(result, "network", json_null());
+	json_object_set_new(result, "telemetry", telemetry_json(d->spec));
+	json_object_set_new(result, "receipt", receipt_json(d->spec));
+	json_object_set_new(result, "not_enforced", unenforced);
+	json_object_set_new(result, "timings",
+			    json_pack("{s:n, s:n, s:n, s:n, s:{}}", "cgroup_us", "clone_us",
+				      "setup_us", "teardown_us", "steps_us"));
+	return result;
+}
