@@ -4,7 +4,7 @@ file(GLOB docker_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/backend/d
 file(GLOB backend_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/backend/*.c)
 list(REMOVE_ITEM backend_sources ${docker_sources})
 add_library(mr_backend STATIC ${backend_sources})
-target_link_libraries(mr_backend PUBLIC mr_supervise mr_spec mr_base)
+target_link_libraries(mr_backend PUBLIC mr_supervise mr_launch mr_spec mr_cgroups mr_base)
 
 add_library(mr_docker STATIC ${docker_sources})
 target_link_libraries(mr_docker PUBLIC mr_backend PRIVATE PkgConfig::CURL)

@@ -8,7 +8,7 @@
 # tests/helpers/NAME.c are static programs that run inside the sandbox.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-set(test_libraries mr_scenario mr_export mr_store mr_spool mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
+set(test_libraries mr_docker mr_backend mr_scenario mr_export mr_store mr_spool mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
 
 function(menace_cmocka_tests label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/test-*.c)
@@ -32,6 +32,9 @@ foreach(name stub stub-http)
     target_link_libraries(unit-test-${name} PRIVATE mr_stub)
   endif()
 endforeach()
+if(TARGET unit-test-docker-seccomp)
+  target_link_libraries(unit-test-docker-seccomp PRIVATE seccomp) # as an engine's runtime does
+endif()
 if(TARGET unit-test-store)
   target_link_libraries(unit-test-store PRIVATE PkgConfig::SQLITE) # edits databases by itself
 endif()

@@ -24,7 +24,14 @@ add_dependencies(menace-run menace-netd)
 add_executable(menace-docker tools/menace-docker.c)
 target_link_libraries(menace-docker PRIVATE mr_docker mr_backend mr_supervise mr_bpf mr_launch mr_spec
   mr_cgroups mr_netns mr_base)
-add_dependencies(menace-run menace-docker)
+# The first process of its containers; static, for it has to run without the host's libraries.
+add_executable(menace-init tools/menace-init.c tools/no_names.c)
+target_link_options(menace-init PRIVATE ${no_names})
+target_link_libraries(menace-init PRIVATE mr_launch mr_spec mr_cgroups mr_netns mr_base)
+if(MENACE_STATIC)
+  target_link_options(menace-init PRIVATE -static)
+endif()
+add_dependencies(menace-run menace-docker menace-init)
 
 # menace reads what menace-run keeps.
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)

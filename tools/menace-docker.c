@@ -2,9 +2,41 @@
 /*
  * menace-docker: a run in a container of a Docker Engine
  *
- * Started by menace-run (runtime/backend/handover.h).
+ * Started by menace-run (runtime/backend/handover.h); what is asked of the engine and why is in
+ * runtime/backend/docker*.h.  A program of its own: libcurl comes with thirty shared objects.
  */
-int main(void)
+#include <stdio.h>
+
+#include "runtime/backend/docker.h"
+#include "runtime/backend/errand.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/base/log.h"
+
+static int probe(struct mr_errand *errand, struct mr_error *err)
 {
-	return 2;
+	struct mr_error why = MR_ERROR_INIT;
+	json_t *facts = NULL;
+	int r = mr_docker_probe(&facts, &why);
+
+	return mr_errand_report_probe(errand, r == 0, r < 0 ? why.msg : NULL, 0, facts, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_errand errand;
+	int r;
+
+	mr_log_init("menace-docker", MR_LOG_NOTICE, MR_LOG_TEXT);
+	r = mr_errand_open(argc, argv, &errand, &err);
+	if (r == 0) {
+		r = errand.probe_only ? probe(&errand, &err)
+				      : mr_errand_report(&errand, mr_docker_run(&errand), &err);
+		mr_errand_deinit(&errand);
+	}
+	if (r == 0)
+		return 0;
+	mr_log_error("%s", err.msg);
+	return mr_errc_exit_status(err.code);
 }

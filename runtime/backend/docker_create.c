@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Docker, create
+ *
+ * One function a kind of limit; locks[] is what has to come back as it was asked for.
+ */
+#include "runtime/backend/docker_create.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/backend/docker_seccomp.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/base/str.h"
+#include "runtime/launch/steps.h"
+
+#define CPU_PERIOD_US 100000
+#define SHM_BYTES 67108864
+
+/* As in runtime/launch/rootfs.c: of /etc what programs fail without. */
+static const char *const etc_entries[] = {
+	"alternatives", "fonts", "java-*",    "ld.so.cache", "localtime", "mime.types",
+	"os-release",	"php*",	 "protocols", "services",    "timezone",
+};
+
+/* What the engine masks by itself, and /sys, which a payload has no use for. */
+static const char *const masked[] = {
+	"/proc/asound",	      "/proc/acpi",	   "/proc/kcore", "/proc/keys",
+	"/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats",
+	"/proc/sched_debug",  "/proc/scsi",	   "/sys",
+};
+static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
+					 "/proc/sysrq-trigger" };
+
+const char *const *mr_docker_system_entries(size_t *ret_n)
+{
+	return mr_rootfs_system_entries(ret_n);
+}
+
+static json_t *list_of(const char *const *items, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_string(items[i]));
+	return list;
+}
+
+static json_t *strv_json(char **strv)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; strv && strv[i]; i++)
+		json_array_append_new(list, json_string(strv[i]));
+	return list;
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static void add_bind(json_t *mounts, const char *source, const char *dest, bool ro)
+{
+	json_array_append_new(mounts, json_pack("{s:s, s:s, s:s, s:b, s:{s:s}}", "Type", "bind",
+						"Source", source, "Target", dest, "ReadOnly", ro,
+						"BindOptions", "Propagation", "rprivate"));
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void add_etc(json_t *mounts)
+{
+	for (size_t i = 0; i < N_ELEMENTS(etc_entries); i++) {
+		mr_auto_free char *pattern = mr_str_format("/etc/%s", etc_entries[i]);
+		glob_t found = { 0 };
+		struct stat st;
+
+		if (glob(pattern, 0, NULL, &found) == 0)
+			for (size_t j = 0; j < found.gl_pathc; j++)
+				if (stat(found.gl_pathv[j], &st) == 0)
+					add_bind(mounts, found.gl_pathv[j], found.gl_pathv[j],
+						 true);
+		globfree(&found);
+	}
+}
+
+/* Links among them (/bin of a merged /usr) are in the image. */
+static void add_system(json_t *mounts, const struct mr_docker_create *create)
+{
+	size_t n;
+	const char *const *entries = mr_docker_system_entries(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		mr_auto_free char *path = mr_str_format("/%s", entries[i]);
+
+		if (is_folder(path))
+			add_bind(mounts, path, path, true);
+	}
+	add_etc(mounts);
+	add_bind(mounts, create->passwd_file, "/etc/passwd", true);
+	add_bind(mounts, create->group_file, "/etc/group", true);
+	add_bind(mounts, create->init_file, MR_DOCKER_INIT, true);
+}
+
+static json_t *mounts_json(const struct mr_docker_create *create)
+{
+	const struct mr_spec *spec = create->spec;
+	json_t *mounts = json_array();
+
+	if (create->host_system)
+		add_system(mounts, create);
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct mr_spec_mount *m = &spec->mounts[i];
+
+		if (m->kind == MR_MOUNT_RO || m->kind == MR_MOUNT_RW)
+			add_bind(mounts, m->source, m->dest, m->kind == MR_MOUNT_RO);
+	}
+	if (create->snippet_file) {
+		mr_auto_free char *dest = mr_str_format("/run/snippet/%s", create->snippet_name);
+
+		add_bind(mounts, create->snippet_file, dest, true);
+	}
+	return mounts;
+}
+
+static void add_tmpfs(json_t *tmpfs, const struct mr_docker_create *create, const char *dest,
+		      uint64_t size, unsigned int mode)
+{
+	const uint64_t inodes = create->spec->limits_disk_inodes;
+	char buf[200];
+	struct mr_str text;
+
+	mr_str_init(&text, buf, sizeof(buf));
+	mr_str_printf(&text, "rw,exec,nosuid,nodev,mode=%04o,uid=%u,gid=%u", mode, create->uid,
+		      create->gid);
+	if (size != MR_UNLIMITED)
+		mr_str_printf(&text, ",size=%" PRIu64, size);
+	if (inodes != MR_UNLIMITED)
+		mr_str_printf(&text, ",nr_inodes=%" PRIu64, inodes);
+	json_object_set_new(tmpfs, dest, json_string(buf));
+}
+
+static json_t *tmpfs_json(const struct mr_docker_create *create)
+{
+	const struct mr_spec *spec = create->spec;
+	json_t *tmpfs = json_object();
+
+	add_tmpfs(tmpfs, create, "/tmp", spec->limits_disk_bytes, 01777);
+	add_tmpfs(tmpfs, create, "/work", spec->limits_disk_bytes, 0755);
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct mr_spec_mount *m = &spec->mounts[i];
+
+		if (m->kind == MR_MOUNT_TMPFS)
+			add_tmpfs(tmpfs, create, m->dest,
+				  m->size_bytes ? m->size_bytes : spec->limits_disk_bytes, 0755);
+	}
+	return tmpfs;
+}
+
+/* --- limits ------------------------------------------------------------------------------------ */
+
+static json_t *signed_limit(uint64_t value)
+{
+	return json_integer(value == MR_UNLIMITED ? -1 : (json_int_t)value);
+}
+
+static json_t *ulimits_json(const struct mr_spec *spec)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = { { "nofile", spec->limits_nofile },
+		     { "fsize", spec->limits_fsize_bytes },
+		     { "core", spec->limits_core_bytes },
+		     { "stack", spec->limits_stack_bytes } };
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++)
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "Name", rows[i].name,
+						      "Soft", signed_limit(rows[i].value), "Hard",
+						      signed_limit(rows[i].value)));
+	return list;
+}
+
+static void set_memory(json_t *host, const struct mr_spec *spec)
+{
+	const uint64_t memory = spec->limits_memory_max_bytes, swap = spec->limits_swap_max_bytes;
+
+	if (memory == MR_UNLIMITED)
+		return;
+	json_object_set_new(host, "Memory", json_integer((json_int_t)memory));
+	json_object_set_new(host, "MemorySwap",
+			    swap == MR_UNLIMITED ? json_integer(-1)
+						 : json_integer((json_int_t)(memory + swap)));
+}
+
+static void set_limits(json_t *host, const struct mr_spec *spec)
+{
+	set_memory(host, spec);
+	if (spec->limits_cpus != MR_UNLIMITED) {
+		json_object_set_new(host, "CpuPeriod", json_integer(CPU_PERIOD_US));
+		json_object_set_new(host, "CpuQuota",
+				    json_integer((json_int_t)(spec->limits_cpus * CPU_PERIOD_US /
+							      1000)));
+	}
+	/* One more for the container's init. */
+	json_object_set_new(host, "PidsLimit",
+			    spec->limits_pids_max == MR_UNLIMITED
+				    ? json_integer(-1)
+				    : json_integer((json_int_t)spec->limits_pids_max + 1));
+	json_object_set_new(host, "Ulimits", ulimits_json(spec));
+	json_object_set_new(host, "ShmSize",
+			    json_integer(spec->limits_disk_bytes < SHM_BYTES
+						 ? (json_int_t)spec->limits_disk_bytes
+						 : SHM_BYTES));
+}
+
+/* --- the whole ---------------------------------------------------------------------------------- */
+
+static json_t *security_json(const struct mr_spec *spec)
+{
+	mr_auto_json json_t *profile = mr_docker_seccomp((unsigned int)spec->sandbox_level);
+	mr_auto_free char *text = json_dumps(profile, JSON_COMPACT);
+	mr_auto_free char *option = NULL;
+
+	mr_assert(text);
+	option = mr_str_format("seccomp=%s", text);
+	return json_pack("[s, s]", "no-new-privileges", option);
+}
+
+/* The engine's init would be put where the host's /sbin is shown. */
+static json_t *entrypoint_json(const struct mr_docker_create *create)
+{
+	return create->host_system ? json_pack("[s]", MR_DOCKER_INIT) : json_array();
+}
+
+static json_t *host_json(const struct mr_docker_create *create)
+{
+	json_t *host = json_pack("{s:s, s:b, s:b, s:b, s:b, s:[s], s:s, s:s, s:{s:s}, s:{s:s}}",
+				 "NetworkMode", "none", "ReadonlyRootfs", 1, "Privileged", 0,
+				 "AutoRemove", 0, "Init", !create->host_system, "CapDrop", "ALL", "IpcMode", "private",
+				 "CgroupnsMode", "private", "LogConfig", "Type", "none",
+				 "RestartPolicy", "Name", "no");
+
+	mr_assert(host);
+	set_limits(host, create->spec);
+	json_object_set_new(host, "SecurityOpt", security_json(create->spec));
+	json_object_set_new(host, "MaskedPaths", list_of(masked, N_ELEMENTS(masked)));
+	json_object_set_new(host, "ReadonlyPaths", list_of(read_only, N_ELEMENTS(read_only)));
+	json_object_set_new(host, "Mounts", mounts_json(create));
+	json_object_set_new(host, "Tmpfs", tmpfs_json(create));
+	return host;
+}
+
+json_t *mr_docker_create_body(const struct mr_docker_create *create)
+{
+	mr_auto_free char *user = mr_str_format("%u:%u", create->uid, create->gid);
+	json_t *body = json_pack(
+		"{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:s}, s:o, s:o, "
+		"s:o, s:o}",
+		"Image", create->image, "User", user, "WorkingDir", create->spec->sandbox_cwd,
+		"Hostname", create->spec->sandbox_hostname, "Tty", 0, "OpenStdin",
+		create->has_input, "StdinOnce", create->has_input, "AttachStdin",
+		create->has_input, "AttachStdout", 1, "AttachStderr", 1, "NetworkDisabled", 1,
+		"Labels", MR_DOCKER_LABEL_RUN, create->run_id, MR_DOCKER_LABEL_LEASE,
+		create->lease, "Entrypoint", entrypoint_json(create), "Cmd", strv_json(create->argv), "Env",
+		strv_json(create->envp), "HostConfig", host_json(create));
+
+	mr_assert(body);
+	return body;
+}
+
+static const char *const locks[] = {
+	"Memory", "MemorySwap", "CpuPeriod", "CpuQuota", "PidsLimit", "NetworkMode",
+	"ReadonlyRootfs", "Privileged", "CapDrop", "SecurityOpt", "Ulimits", "Tmpfs",
+};
+
+static bool is_as_asked(const char *name, const json_t *asked, const json_t *shown)
+{
+	if (!asked)
+		return true;
+	/* The order of a list, and members that the engine adds to one, are its own. */
+	if (strcmp(name, "Ulimits") == 0)
+		return json_array_size(asked) == json_array_size(shown);
+	return json_equal((json_t *)(uintptr_t)asked, (json_t *)(uintptr_t)shown);
+}
+
+int mr_docker_create_verify(const json_t *asked, const json_t *shown, struct mr_error *err)
+{
+	const json_t *asked_host = json_object_get(asked, "HostConfig");
+	const json_t *shown_host = json_object_get(shown, "HostConfig");
+
+	if (!json_is_object(shown_host))
+		return mr_err(err, MR_E_PROTO, EPROTO, "the engine's answer has no HostConfig");
+	for (size_t i = 0; i < N_ELEMENTS(locks); i++)
+		if (!is_as_asked(locks[i], json_object_get(asked_host, locks[i]),
+				 json_object_get(shown_host, locks[i])))
+			return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
+				      "the engine does not show HostConfig.%s as it was asked for",
+				      locks[i]);
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Docker, create: a spec as what an engine is asked to make
+ *
+ * And the other way round: whether what the engine shows is what it was asked for.  Pure, but for
+ * looking at which of the host's folders there are.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "runtime/spec/spec.h"
+
+struct json_t;
+struct mr_error;
+
+#define MR_DOCKER_LABEL_RUN "org.menace.run"
+#define MR_DOCKER_LABEL_LEASE "org.menace.lease"
+#define MR_DOCKER_INIT "/run/menace-init" /* where a container shows it */
+
+struct mr_docker_create {
+	const struct mr_spec *spec;
+	const char *run_id;
+	const char *lease; /* value of the label of that name */
+	const char *image; /* id */
+	bool host_system; /* the image is empty: show the host's /usr and the like */
+	const char *init_file; /* of the host, with host_system: menace-init */
+	char **argv, **envp;
+	const char *snippet_file, *snippet_name; /* of the host, and below /run/snippet; NULL: none */
+	const char *passwd_file, *group_file; /* of the host; with host_system */
+	unsigned int uid, gid;
+	bool has_input;
+};
+
+/* Body of POST /containers/create; new reference. */
+struct json_t *mr_docker_create_body(const struct mr_docker_create *create);
+/* Compare the limits and locks that the engine shows (GET /containers/ID/json) with those asked for.
+ * MR_E_KERNEL naming the first that differs. */
+int mr_docker_create_verify(const struct json_t *asked, const struct json_t *shown,
+			    struct mr_error *err);
+
+/* Of the root of the host, what is shown to a container with an empty image. */
+const char *const *mr_docker_system_entries(size_t *ret_n);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Docker, image: which image a container is made of
+ *
+ * Without sandbox.image the container is to see the host's own programs, as a native run does.  For
+ * that there is an image of ours with nothing but folders and links in it, a few kilobytes,
+ * which is handed to the engine once (never pulled); its tag is the hash of its bytes, so an
+ * image of that name with something else in it is not taken.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "runtime/spec/spec.h"
+
+struct mr_docker;
+struct mr_error;
+
+#define MR_DOCKER_IMAGE_ID_SIZE 96 /* "sha256:" and 64 digits, with room */
+
+/* The id of the image to use.  MR_E_KERNEL: the engine does not have it (and may not pull). */
+int mr_docker_image_find(struct mr_docker *docker, const struct mr_spec *spec,
+			 char ret_id[MR_DOCKER_IMAGE_ID_SIZE], struct mr_error *err);
+
+/* The tar of the empty image: malloc'd. */
+char *mr_docker_image_skeleton(size_t *ret_size);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Docker, streams: between the caller's descriptors and a container
+ *
+ * Two connections: one with both outputs, one for the input, whose end is the end of
+ * the input.  While the caller does not take what is there nothing is read of the engine, so that
+ * a slow reader slows the payload as it does natively.
+ */
+#pragma once
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/backend/docker_stream.h"
+#include "runtime/base/buf.h"
+#include "runtime/supervise/capture.h"
+#include "runtime/supervise/pump.h"
+
+struct mr_docker;
+struct mr_docker_wire;
+struct mr_error;
+struct mr_spec;
+
+struct mr_docker_sink {
+	struct mr_sink_fd fd;
+	struct mr_capture capture;
+	struct mr_buf waiting; /* what the caller has not taken */
+	size_t at;
+};
+
+struct mr_docker_streams {
+	struct mr_docker_stream stream;
+	struct mr_docker_wire *out, *in; /* NULL: ended */
+	struct mr_docker_sink sinks[2]; /* output, error output */
+	int stdin_fd; /* -1: ended, or there is none */
+	char *input; /* what the engine has not taken */
+	size_t input_at, input_end;
+	uint64_t total; /* bytes of both outputs */
+	bool moved; /* since somebody last set it to false */
+	char engine_said[256]; /* on its own channel */
+};
+
+/* Connect to a container that is made and not started.  stdin_fd -1: no input. */
+int mr_docker_streams_open(struct mr_docker *docker, const char *id, const struct mr_spec *spec,
+			   int stdin_fd, int stdout_fd, int stderr_fd,
+			   struct mr_docker_streams *ret, struct mr_error *err);
+void mr_docker_streams_close(struct mr_docker_streams *streams);
+
+/* Up to 5 descriptors to wait for; their number. */
+#define MR_DOCKER_STREAMS_FDS 5
+size_t mr_docker_streams_wants(const struct mr_docker_streams *streams, struct pollfd *fds);
+/* Move what can be moved.  MR_E_PROTO: the engine's stream is broken. */
+int mr_docker_streams_move(struct mr_docker_streams *streams, struct mr_error *err);
+/* All of the output has come and was passed on. */
+bool mr_docker_streams_ended(const struct mr_docker_streams *streams);
+/* Stop to feed the input. */
+void mr_docker_streams_stop_input(struct mr_docker_streams *streams);
