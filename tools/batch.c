@@ -27,6 +27,7 @@
 #include "runtime/supervise/pump.h"
 #include "tools/session.h"
 #include "tools/to_store.h"
+#include "tools/where.h"
 
 #define SLOTS_MAX 64
 #define LINE_MAX_BYTES (32 * 1024 * 1024)
@@ -35,10 +36,13 @@
 
 struct slot {
 	struct batch *batch;
-	struct mr_run *run;
+	struct mr_run *run; /* one of ours, or NULL */
+	struct mr_deputy *deputy; /* one that another backend does, or NULL */
+	struct mr_where where;
+	json_t *refused; /* result of our own, which was refused */
 	struct mr_spec spec;
 	uint64_t index;
-	bool done;
+	bool taken, done;
 };
 
 struct buffer {
@@ -155,21 +159,74 @@ static void on_done(struct mr_run *run, void *owner)
 static struct slot *free_slot(struct batch *b)
 {
 	for (unsigned int i = 0; i < b->jobs; i++) {
-		if (!b->slots[i].run)
+		if (!b->slots[i].taken)
 			return &b->slots[i];
 	}
 	return NULL;
 }
 
+static void on_deputy_done(struct mr_deputy *deputy, void *owner)
+{
+	struct slot *slot = owner;
+
+	(void)deputy;
+	slot->done = true;
+}
+
+/* In the backend that was chosen last. */
+static void start_chosen(struct batch *b, struct slot *slot)
+{
+	const struct mr_run_opts own = { .spec = &slot->spec,
+					 .slot = (unsigned int)(slot - b->slots),
+					 .stdin_fd = -1,
+					 .stdout_fd = -1,
+					 .stderr_fd = -1,
+					 .on_done = on_done,
+					 .owner = slot };
+	const struct mr_deputy_opts other = { .spec = &slot->spec,
+					      .choice = &slot->where.choice,
+					      .stdin_fd = -1,
+					      .stdout_fd = -1,
+					      .stderr_fd = -1,
+					      .on_done = on_deputy_done,
+					      .owner = slot };
+
+	if (slot->where.choice.backend == MR_BACKEND_NATIVE) {
+		slot->run = mr_run_start(b->host, &own);
+		slot->done = mr_run_is_done(slot->run);
+	} else {
+		slot->deputy = mr_deputy_start(b->host->loop, &other);
+		slot->done = mr_deputy_is_done(slot->deputy);
+	}
+}
+
+static void give_result(struct batch *b, struct slot *slot, json_t *result)
+{
+	mr_to_store_queue(&b->store, &slot->spec, result, (int64_t)slot->index);
+	emit(b, result, slot->index);
+	mr_to_store_append(&b->store);
+	json_decref(slot->refused);
+	mr_spec_deinit(&slot->spec);
+	*slot = (struct slot){ .batch = b };
+	b->busy--;
+}
+
+/* Choose and start; refused: why the last choice could not begin, or NULL. */
+static void start_somewhere(struct batch *b, struct slot *slot, const struct mr_error *refused)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	slot->done = false;
+	if (mr_where_next(&slot->where, refused, &err) == 0) {
+		start_chosen(b, slot);
+		return;
+	}
+	b->status = 125;
+	give_result(b, slot, mr_where_refused(&slot->where, mr_take_ptr(slot->refused), &err));
+}
+
 static void start_run(struct batch *b, struct slot *slot, const char *line, size_t size)
 {
-	struct mr_run_opts opts = { .spec = &slot->spec,
-				    .slot = (unsigned int)(slot - b->slots),
-				    .stdin_fd = -1,
-				    .stdout_fd = -1,
-				    .stderr_fd = -1,
-				    .on_done = on_done,
-				    .owner = slot };
 	struct mr_error err = MR_ERROR_INIT;
 	char source[40];
 	int r;
@@ -185,9 +242,10 @@ static void start_run(struct batch *b, struct slot *slot, const char *line, size
 		mr_spec_deinit(&slot->spec);
 		return;
 	}
-	slot->run = mr_run_start(b->host, &opts);
-	slot->done = mr_run_is_done(slot->run);
+	slot->taken = true;
 	b->busy++;
+	mr_where_init(&slot->where, &slot->spec);
+	start_somewhere(b, slot, NULL);
 }
 
 /* While a workspace is read the other runs' events are handled: those that end wait for us. */
@@ -200,26 +258,50 @@ static void drive_others(void *owner)
 		mr_log_error("%s", err.msg); /* and again when the loop is next run by itself */
 }
 
+static json_t *result_of(struct slot *slot)
+{
+	json_t *result;
+
+	if (slot->deputy)
+		return mr_deputy_result(slot->deputy);
+	result = mr_run_result(slot->run);
+	mr_choice_put(&slot->where.choice, result);
+	return result;
+}
+
+static void collect_slot(struct batch *b, struct slot *slot)
+{
+	const struct mr_error *failed;
+	struct mr_error refusal;
+	json_t *result;
+	bool moves;
+
+	if (slot->run)
+		mr_run_collect(slot->run, drive_others, b);
+	failed = slot->deputy ? mr_deputy_error(slot->deputy) : mr_run_error(slot->run);
+	moves = failed && mr_where_may_move(&slot->where, failed);
+	if (failed)
+		refusal = *failed;
+	result = result_of(slot);
+	if (moves && slot->run)
+		slot->refused = json_incref(result);
+	slot->run = mr_run_free(slot->run);
+	slot->deputy = mr_deputy_free(slot->deputy);
+	if (moves) {
+		json_decref(result);
+		start_somewhere(b, slot, &refusal);
+		return;
+	}
+	if (failed)
+		b->status = 125;
+	give_result(b, slot, result);
+}
+
 static void collect(struct batch *b)
 {
-	for (unsigned int i = 0; i < b->jobs; i++) {
-		struct slot *slot = &b->slots[i];
-		json_t *result;
-
-		if (!slot->run || !slot->done)
-			continue;
-		mr_run_collect(slot->run, drive_others, b);
-		if (mr_run_error(slot->run))
-			b->status = 125;
-		result = mr_run_result(slot->run);
-		mr_to_store_queue(&b->store, &slot->spec, result, (int64_t)slot->index);
-		emit(b, result, slot->index);
-		mr_to_store_append(&b->store);
-		slot->run = mr_run_free(slot->run);
-		slot->done = false;
-		mr_spec_deinit(&slot->spec);
-		b->busy--;
-	}
+	for (unsigned int i = 0; i < b->jobs; i++)
+		if (b->slots[i].taken && b->slots[i].done)
+			collect_slot(b, &b->slots[i]);
 }
 
 /* --- input -------------------------------------------------------------------- */
@@ -334,6 +416,8 @@ static void on_signal(struct mr_source *source, uint32_t events)
 		for (unsigned int i = 0; i < b->jobs; i++) {
 			if (b->slots[i].run)
 				mr_run_interrupt(b->slots[i].run, (int)info.ssi_signo);
+			if (b->slots[i].deputy)
+				mr_deputy_signal(b->slots[i].deputy, (int)info.ssi_signo);
 		}
 	}
 }

@@ -143,6 +143,14 @@ static bool wants_workspace(const struct mr_spec *spec)
 	return spec->sandbox_workspace[0] != '\0';
 }
 
+static bool wants_rw(const struct mr_spec *spec)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].kind == MR_MOUNT_RW)
+			return true;
+	return false;
+}
+
 static bool wants_hide(const struct mr_spec *spec)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++)
@@ -169,6 +177,11 @@ static bool wants_userns(const struct mr_spec *spec)
 static bool wants_disk(const struct mr_spec *spec)
 {
 	return spec->limits_disk_bytes != MR_UNLIMITED || spec->limits_disk_inodes != MR_UNLIMITED;
+}
+
+static bool wants_net_none(const struct mr_spec *spec)
+{
+	return spec->net_mode == MR_NET_NONE;
 }
 
 static bool wants_loopback(const struct mr_spec *spec)
@@ -221,6 +234,8 @@ static bool (*const wants[MR_NEED_COUNT_])(const struct mr_spec *spec) = {
 	[MR_NEED_tty] = wants_tty,
 	[MR_NEED_userns] = wants_userns,
 	[MR_NEED_disk] = wants_disk,
+	[MR_NEED_rw_mount] = wants_rw,
+	[MR_NEED_net_none] = wants_net_none,
 	[MR_NEED_loopback] = wants_loopback,
 	[MR_NEED_stub] = wants_stub,
 	[MR_NEED_allowlist] = wants_allowlist,

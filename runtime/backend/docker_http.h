@@ -22,7 +22,8 @@ struct mr_docker_call;
 struct mr_docker_wire;
 struct mr_error;
 
-#define MR_DOCKER_TIMEOUT_MS 20000 /* for a request that should be answered at once */
+#define MR_DOCKER_TIMEOUT_MS 10000 /* for a request that should be answered at once */
+#define MR_DOCKER_MAKE_MS 60000 /* for one that makes or starts something */
 
 /* Nothing is sent.  MR_E_USAGE: the environment's words are wrong. */
 int mr_docker_open(struct mr_docker **ret, struct mr_error *err);

@@ -36,14 +36,14 @@ struct tar_header {
 _Static_assert(sizeof(struct tar_header) == TAR_BLOCK, "a header of ustar is one block");
 
 /* A folder, or a link where link is not NULL. */
-static void add_entry(struct mr_buf *tar, const char *name, const char *link)
+static void add_entry(struct mr_buf *tar, const char *name, const char *link, unsigned int mode)
 {
 	struct tar_header h = { .type = link ? '2' : '5', .magic = "ustar", .version = "00" };
 	unsigned int sum = 0;
 
 	snprintf(h.name, sizeof(h.name), "%s", name);
 	snprintf(h.link, sizeof(h.link), "%s", link ? link : "");
-	snprintf(h.mode, sizeof(h.mode), "%07o", link ? 0777U : 0755U);
+	snprintf(h.mode, sizeof(h.mode), "%07o", mode);
 	snprintf(h.uid, sizeof(h.uid), "%07o", 0U);
 	snprintf(h.gid, sizeof(h.gid), "%07o", 0U);
 	snprintf(h.size, sizeof(h.size), "%011o", 0U);
@@ -57,16 +57,17 @@ static void add_entry(struct mr_buf *tar, const char *name, const char *link)
 
 char *mr_docker_image_skeleton(size_t *ret_size)
 {
-	static const char *const folders[] = { "dev", "etc",	     "proc", "run", "run/snippet",
-					       "sys", "tmp", "var", "work" };
+	static const char *const folders[] = { "dev", "etc", "proc", "run",
+					       "run/snippet", "sys", "var", "work" };
 	static const char zeros[2 * TAR_BLOCK];
 	struct mr_buf tar = { 0 };
 	size_t n;
 	const char *const *entries = mr_docker_system_entries(&n);
 
 	for (size_t i = 0; i < N_ELEMENTS(folders); i++)
-		add_entry(&tar, folders[i], NULL);
-	add_entry(&tar, "var/tmp", "/tmp");
+		add_entry(&tar, folders[i], NULL, 0755);
+	add_entry(&tar, "tmp", NULL, 01777); /* what is mounted there gets its mode */
+	add_entry(&tar, "var/tmp", "/tmp", 0777);
 	for (size_t i = 0; i < n; i++) {
 		mr_auto_free char *path = mr_str_format("/%s", entries[i]);
 		char target[100];
@@ -74,9 +75,9 @@ char *mr_docker_image_skeleton(size_t *ret_size)
 
 		if (len > 0) {
 			target[len] = '\0';
-			add_entry(&tar, entries[i], target);
+			add_entry(&tar, entries[i], target, 0777);
 		} else if (access(path, F_OK) == 0) {
-			add_entry(&tar, entries[i], NULL);
+			add_entry(&tar, entries[i], NULL, 0755);
 		}
 	}
 	mr_buf_addn(&tar, zeros, sizeof(zeros));
@@ -199,7 +200,8 @@ int mr_docker_image_find(struct mr_docker *docker, const struct mr_spec *spec,
 	mr_auto_free char *tar = NULL, *name = NULL, *path = NULL;
 	char hash[MR_HASH_HEX_SIZE];
 	struct mr_docker_request request = { .method = "POST",
-					     .content_type = "application/x-tar" };
+					     .content_type = "application/x-tar",
+					     .timeout_ms = MR_DOCKER_MAKE_MS };
 	int r;
 
 	if (spec->sandbox_image[0])

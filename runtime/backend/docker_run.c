@@ -45,6 +45,7 @@
 
 #define LOOK_MS 100 /* between looks at the statistics, where a limit needs them */
 #define SAMPLE_MS 500 /* likewise, where only the result does */
+#define END_MS 10000 /* for the engine to end what it was told to kill */
 #define DRAIN_MS 2000 /* for the engine to hand over what came, beyond limits.drain_ms */
 #define NEVER UINT64_MAX
 #define MS UINT64_C(1000000)
@@ -67,6 +68,8 @@ struct run {
 	struct mr_error error;
 	bool started, ended, abandoned;
 	unsigned int interrupts;
+	uint64_t killed_ns; /* when the engine was told to; 0: not yet */
+	struct mr_error kill_error; /* code set: it could not be told */
 	uint64_t grace_at_ns, look_at_ns, drain_until_ns;
 	uint64_t active_ns, seen_ns, seen_cpu_ns; /* for idleness */
 };
@@ -269,7 +272,9 @@ static int create(struct run *run, struct mr_error *err)
 						run->errand->run_id);
 	mr_auto_free char *body = NULL;
 	mr_auto_json json_t *reply = NULL;
-	struct mr_docker_request request = { .method = "POST", .path = path };
+	struct mr_docker_request request = { .method = "POST",
+					     .path = path,
+					     .timeout_ms = MR_DOCKER_MAKE_MS };
 	char warnings[300];
 	int r;
 
@@ -314,7 +319,11 @@ static int make(struct run *run, struct mr_error *err)
 static int post(struct run *run, const char *verb, struct mr_error *err)
 {
 	mr_auto_free char *path = mr_str_format("/containers/%s/%s", run->id, verb);
-	const struct mr_docker_request request = { .method = "POST", .path = path };
+	const struct mr_docker_request request = { .method = "POST",
+						   .path = path,
+						   .timeout_ms = run->started
+									 ? MR_DOCKER_TIMEOUT_MS
+									 : MR_DOCKER_MAKE_MS };
 	struct mr_docker_answer answer = { 0 };
 	int r = mr_docker_want(run->docker, &request, &answer, err);
 
@@ -351,9 +360,10 @@ static void kill_container(struct run *run)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
+	run->killed_ns = mr_now_ns();
 	/* 409: it has ended by itself. */
 	if (post(run, "kill?signal=KILL", &err) < 0 && !strstr(err.msg, ": 409 "))
-		mr_log_warn("kill: %s", err.msg);
+		run->kill_error = err;
 	mr_docker_streams_stop_input(&run->streams);
 }
 
@@ -532,6 +542,20 @@ static int turn(struct run *run, struct mr_error *err)
 	return mr_docker_streams_move(&run->streams, err);
 }
 
+/* An engine that does not do as it is told is lost. */
+static int judge_engine(const struct run *run, struct mr_error *err)
+{
+	if (run->kill_error.code) {
+		*err = run->kill_error;
+		return -(err->errnum ? err->errnum : EINVAL);
+	}
+	if (run->killed_ns && mr_now_ns() - run->killed_ns > END_MS * MS)
+		return mr_err(err, MR_E_KERNEL, ETIMEDOUT,
+			      "the engine has not ended the container %d ms after it was told to",
+			      END_MS);
+	return 0;
+}
+
 static int follow(struct run *run, struct mr_error *err)
 {
 	int r = 0;
@@ -542,7 +566,9 @@ static int follow(struct run *run, struct mr_error *err)
 			r = take_end(run, err);
 		if (r == 0 && !run->ended) {
 			judge_time(run);
-			r = look(run, err);
+			r = judge_engine(run, err);
+			if (r == 0)
+				r = look(run, err);
 		}
 	}
 	return r;
