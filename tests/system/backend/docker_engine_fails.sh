@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Whatever an engine does, a run ends in time, says what is wrong, and leaves nothing
+#
+# any kernel
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_program python3 jq
+
+leases=/run/menace
+[ "$(id -u)" -eq 0 ] || leases=${XDG_RUNTIME_DIR:-/tmp}/menace
+
+# start FAULT [ARGUMENT...]: a run with such an engine, in the background.
+start()
+{
+	local fault=$1 dir=$tmp/$1
+
+	shift
+	(
+		DOCKER_HOST=unix://$dir/sock "$MENACE_RUN" -q --backend docker -o "$dir/result" "$@" \
+			-- true </dev/null >"$dir/stdout" 2>"$dir/stderr"
+		echo $? >"$dir/status"
+	) &
+	runs+=($!)
+}
+
+# ends FAULT STATUS REASON [MESSAGE]: with these, and the container was removed.
+ends()
+{
+	local dir=$tmp/$1 got
+
+	got=$(cat "$dir/status"),$(jq -r '.reason + "," + (.error.message // "")' "$dir/result")
+	[[ $got == $2,$3,${4:-} ]] || fail "$1: $got
+instead of $2,$3,${4:-}
+$(cat "$dir/stderr" "$dir/log")"
+	! grep -q unexpected "$dir/log" || fail "$1: $(grep unexpected "$dir/log")"
+}
+
+removes()
+{
+	local fault
+
+	for fault; do
+		grep -q '^DELETE /v1.40/containers/menace-.*force=1' "$tmp/$fault/log" ||
+			fail "$fault: the container is not removed: $(cat "$tmp/$fault/log")"
+	done
+}
+
+faults=(keeps silent hangs-at-kill ignores-kill none slow garbage 500 dies-at-create dies half-frame
+	bad-frame system-error endless warns lies huge wait-garbage oom)
+for fault in "${faults[@]}"; do
+	mkdir "$tmp/$fault"
+done
+python3 "$repo/tests/lib/fake-dockerd.py" "$tmp" "${faults[@]}" &
+at_exit kill $!
+for ((i = 0; i < 1500; i++)); do
+	[ -S "$tmp/oom/sock" ] && break
+	sleep 0.02
+done
+[ -S "$tmp/oom/sock" ] || fail "the engines do not start"
+
+before=$(ls -A "$leases" "$leases/leases" 2>/dev/null | grep -v '^bpf\|^spool')
+runs=()
+# These take 10 seconds each: all at once.
+for fault in "${faults[@]}"; do
+	case $fault in
+	hangs-at-kill | ignores-kill) start "$fault" --timeout 1 ;;
+	endless) start endless --output-limit 1Mi --set output.head_bytes=10 --set output.tail_bytes=20 ;;
+	*) start "$fault" ;;
+	esac
+done
+DOCKER_HOST=unix:///nowhere/sock "$MENACE_RUN" -q --backend docker -o "$tmp/absent" -- true 2>/dev/null
+for run in "${runs[@]}"; do
+	wait "$run"
+done
+
+no='*: no answer of the Docker Engine at unix://*'
+ends none 7 exited
+ends slow 7 exited
+ends silent 125 setup_error "GET /containers/json$no"
+ends garbage 125 setup_error 'GET /containers/json: no answer of the Docker Engine at unix://*'
+ends 500 125 setup_error 'the engine refuses GET /containers/json: 500 out of disk'
+ends dies-at-create 125 setup_error "POST /containers/create$no"
+ends dies 125 supervisor_lost "POST /containers/*/wait$no"
+ends half-frame 125 supervisor_lost "the engine's output stream ends within a frame"
+ends bad-frame 125 supervisor_lost "the engine's output stream has a frame that begins with 6e6f2066"
+ends system-error 7 exited
+ends endless 137 output_limit
+ends warns 125 setup_error 'the engine would leave something out: No swap limit support'
+ends lies 125 setup_error 'the engine does not show HostConfig.Memory as it was asked for'
+ends huge 125 setup_error "GET /images/*/json: the engine's answer has more than 8388608 bytes"
+ends wait-garbage 125 supervisor_lost "the engine's answer has no StatusCode from 0 to 255"
+ends hangs-at-kill 125 supervisor_lost "POST /containers/*/kill$no"
+ends ignores-kill 125 supervisor_lost 'the engine has not ended the container 10000 ms after it was told to'
+ends oom 137 oom
+ends keeps 7 exited
+removes none slow half-frame bad-frame system-error endless warns lies wait-garbage hangs-at-kill \
+	ignores-kill oom keeps
+! grep -q . "$tmp/system-error/stdout" || fail "the engine's words are the program's output"
+[[ $(jq -r '.error.code + "," + .error.message' "$tmp/absent") == "kernel,GET /containers/json: no \
+answer of the Docker Engine at unix:///nowhere/sock: "*"Couldn't connect to server" ]] ||
+	fail "no engine: $(jq -c .error "$tmp/absent")"
+
+# Both channels, each by itself, and the beginning and the end of what is too long.
+[ "$(jq -c '[.stdout.text,.stderr.text]' "$tmp/none/result")" = '["out","err"]' ] || fail "none: output"
+[ "$(cat "$tmp/none/stdout")" = out ] || fail "none: what was passed on"
+[ "$(jq -c '[.stdout.truncated, .stdout.bytes > 1048576, .stdout.bytes < 100000000, (.stdout.head|length), (.stdout.tail|length)]' \
+	"$tmp/endless/result")" = '[true,true,true,10,20]' ] || fail "endless: $(jq -c .stdout "$tmp/endless/result")"
+
+# Who kept what is not removed tries for a while, and then there is nothing of ours but the lease.
+kept()
+{
+	[ -z "$(pgrep -P 1 -x menace-keeper; pgrep -x menace-keeper)" ]
+}
+for ((i = 0; i < 60; i++)); do
+	kept && break
+	sleep 0.5
+done
+kept || fail "a keeper is left: $(pgrep -ax menace-keeper)"
+after=$(ls -A "$leases" "$leases/leases" 2>/dev/null | grep -v '^bpf\|^spool')
+[ "$(comm -13 <(sort <<<"$before") <(sort <<<"$after") | grep -c docker-)" -eq 0 ] ||
+	fail "left: $after"
