@@ -61,7 +61,7 @@ struct run {
 	json_t *asked;
 	struct mr_docker_streams streams;
 	bool has_streams;
-	struct mr_docker_call *wait, *look;
+	struct mr_docker_call *wait, *look, *kill;
 	int signal_fd;
 
 	struct mr_docker_facts facts;
@@ -356,15 +356,38 @@ static int start(struct run *run, struct mr_error *err)
 
 /* --- follow ---------------------------------------------------------------------------------------- */
 
+/* Without waiting: an engine answers when the container has ended, which it does not while
+ * nobody reads what it wrote. */
 static void kill_container(struct run *run)
 {
-	struct mr_error err = MR_ERROR_INIT;
+	mr_auto_free char *path = mr_str_format("/containers/%s/kill?signal=KILL", run->id);
+	const struct mr_docker_request request = { .method = "POST", .path = path };
 
 	run->killed_ns = mr_now_ns();
-	/* 409: it has ended by itself. */
-	if (post(run, "kill?signal=KILL", &err) < 0 && !strstr(err.msg, ": 409 "))
-		run->kill_error = err;
 	mr_docker_streams_stop_input(&run->streams);
+	if (mr_docker_begin(run->docker, &request, &run->kill, &run->kill_error) < 0)
+		run->kill = NULL;
+}
+
+static void take_kill(struct run *run)
+{
+	struct mr_docker_answer answer = { 0 };
+	struct mr_error err = MR_ERROR_INIT;
+	char message[200];
+	int r = run->kill ? mr_docker_result(run->kill, &answer, &err) : 0;
+
+	if (r == 0)
+		return;
+	run->kill = mr_docker_call_free(run->kill);
+	/* 409 and 404: it has ended by itself. */
+	if (r > 0 && answer.status >= 400 && answer.status != 409 && answer.status != 404) {
+		mr_docker_reply_message(answer.body, answer.size, message, sizeof(message));
+		r = mr_err(&err, MR_E_KERNEL, EBUSY, "kill: the engine answers %ld %s",
+			   answer.status, message);
+	}
+	if (r < 0)
+		run->kill_error = err;
+	mr_docker_answer_deinit(&answer);
 }
 
 static void kill_for(struct run *run, enum mr_kill_cause cause)
@@ -566,6 +589,7 @@ static int follow(struct run *run, struct mr_error *err)
 			r = take_end(run, err);
 		if (r == 0 && !run->ended) {
 			judge_time(run);
+			take_kill(run);
 			r = judge_engine(run, err);
 			if (r == 0)
 				r = look(run, err);
@@ -623,6 +647,9 @@ static void remove_all(struct run *run)
 
 	run->look = mr_docker_call_free(run->look);
 	run->wait = mr_docker_call_free(run->wait);
+	run->kill = mr_docker_call_free(run->kill);
+	if (run->has_streams)
+		mr_docker_streams_cut(&run->streams);
 	if (!run->asked || mr_docker_lease_remove(run->docker, run->errand->run_id, &err) == 0) {
 		mr_docker_lease_close(&run->lease);
 		return;

@@ -231,6 +231,12 @@ int mr_docker_streams_open(struct mr_docker *docker, const char *id, const struc
 	return r;
 }
 
+void mr_docker_streams_cut(struct mr_docker_streams *s)
+{
+	mr_docker_streams_stop_input(s);
+	s->out = mr_docker_wire_free(s->out);
+}
+
 void mr_docker_streams_close(struct mr_docker_streams *s)
 {
 	for (size_t i = 0; i < 2; i++) {

@@ -54,5 +54,8 @@ size_t mr_docker_streams_wants(const struct mr_docker_streams *streams, struct p
 int mr_docker_streams_move(struct mr_docker_streams *streams, struct mr_error *err);
 /* All of the output has come and was passed on. */
 bool mr_docker_streams_ended(const struct mr_docker_streams *streams);
+/* Read and feed no more; what is kept is kept.  Before the container is removed by force: an engine
+ * does not end what nobody reads. */
+void mr_docker_streams_cut(struct mr_docker_streams *streams);
 /* Stop to feed the input. */
 void mr_docker_streams_stop_input(struct mr_docker_streams *streams);

@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A run in a container means what it means natively, but for what is said to be lost
+#
+# any kernel
+# serial
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$(dirname "$0")/../../lib/docker.sh"
+
+need_engine
+need_program jq
+start_engine
+
+# here ARGUMENT...: a run in a container; its messages are not its program's.
+here()
+{
+	"$MENACE_RUN" -q --backend docker -o "$tmp/result" "$@" >"$tmp/stdout" 2>"$tmp/stderr"
+	status=$?
+}
+
+# is STATUS EXPRESSION VALUE: of the result.
+is()
+{
+	local got
+
+	got=$(jq -cS "$2" "$tmp/result")
+	[ "$status,$got" = "$1,$3" ] || fail "$2: $status,$got instead of $1,$3: \
+$(jq -c '[.error,.stdout,.stderr]' "$tmp/result") $(cat "$tmp/stderr")"
+}
+of='[.reason, .exit.code, .exit.signal_name, .limits_hit]'
+
+# What the first run needs is an image of ours, which is made and not fetched.
+"$MENACE_RUN" --backend docker -o "$tmp/result" -- sh -c 'cat; echo err >&2; exit 3' \
+	<<<input >"$tmp/stdout" 2>"$tmp/stderr"
+status=$?
+is 3 "$of" '["exited",3,null,[]]'
+is 3 '[.stdout.text, .stderr.text]' '["input\n","err\n"]'
+is 3 '[.receipt.backend.name, .receipt.backend.why]' '["docker","asked for by name"]'
+is 3 '[.receipt.backend.losses[].item]' \
+	'["usage","denials","receipt","time_namespace","exit_status","telemetry","landlock","disk","net_none"]'
+is 3 '[.telemetry.level, .telemetry.reason, .denials.total]' \
+	'[null,"another backend did the run: see receipt.backend",null]'
+is 3 '.receipt.cgroup.limits|map_values(.value)' \
+	'{"memory_and_swap_max_bytes":536870912,"memory_max_bytes":536870912,"pids_max":513}'
+[ "$(cat "$tmp/stdout")" = input ] || fail "output is not passed on: $(cat "$tmp/stdout")"
+grep -qx 'menace-run: backend docker (asked for by name); lost: usage, denials, receipt, time_namespace, exit_status, telemetry, landlock, disk, net_none' \
+	"$tmp/stderr" || fail "the choice is not told: $(cat "$tmp/stderr")"
+
+here -- sh -c 'kill -TERM $$'
+is 143 "$of" '["signaled",null,"TERM",[]]'
+here --timeout 1 -- sleep 60
+is 124 "$of" '["wall_timeout",null,"KILL",["wall"]]'
+here --memory 32Mi -- python3 -c 'x = bytearray(200 << 20)'
+is 137 "$of" '["oom",null,"KILL",["memory"]]'
+here --output-limit 100k --set output.head_bytes=4 --set output.tail_bytes=4 -- yes
+is 137 '[.reason, .limits_hit, .stdout.head, .stdout.truncated]' '["output_limit",["output"],"y\ny\n",true]'
+here --cpu-time 300ms -- sh -c 'while :; do :; done'
+is 137 "$of" '["cpu_limit",null,"KILL",["cpu_time"]]'
+here -- no-such-program
+is 127 '[.reason, .exit.code, .stderr.text]' \
+	'["exited",127,"menace-init: no-such-program: not found in the sandbox\n"]'
+
+# Rights and places.
+here --disk 1Mi --pids 20 --env A=b --lang sh -c 'umask 0
+	grep -E "^(Cap|NoNewPrivs|Seccomp:)" /proc/self/status | tr -s "\t\n" "  "; echo
+	ls /sys /proc/sys/kernel >/dev/null && (echo x >/proc/sys/kernel/hostname) 2>/dev/null && echo BAD
+	touch /usr/x /x 2>/dev/null && echo BAD
+	mount -t tmpfs x /tmp 2>/dev/null && echo BAD
+	unshare -U true 2>/dev/null && echo BAD
+	dd if=/dev/zero of=/work/f bs=64k count=32 2>/dev/null && echo BAD
+	test -S /var/run/docker.sock && echo BAD
+	ulimit -n; pwd; echo $A; id -un; stat -c %a /tmp; tail -n +3 /proc/net/route | wc -l
+	python3 -c "import socket; s = socket.socket(); print(s.connect_ex((\"10.0.0.1\", 1)))"
+	exit 0'
+is 0 .stdout.text "$(jq -n --arg t 'CapInh: 0000000000000000 CapPrm: 0000000000000000 CapEff: 0000000000000000 CapBnd: 0000000000000000 CapAmb: 0000000000000000 NoNewPrivs: 1 Seccomp: 2 
+1024
+/work
+b
+sandbox
+1777
+0
+101
+' '$t')"
+
+# What it cannot do it refuses before anything is made, and is not done otherwise.
+here --net stub -- true
+is 125 .error.message '"backend docker: does not do net.mode=stub"'
+here --image no-such-image -- true
+is 125 .error.message '"image no-such-image: the engine does not have it; --pull lets it be fetched"'
+here --cpus 64 --memory 1Mi -- true
+[ "$status" -eq 125 ] && jq -e '.error.message|test("Minimum memory limit allowed is 6MB")' "$tmp/result" >/dev/null ||
+	fail "a limit that the engine refuses: $(jq -c .error "$tmp/result")"
+
+# Nothing fits the spec natively: auto goes where it can be done, without a word on the bare host.
+image=$(engine_get /images/json | jq -r '.[0].Id')
+"$MENACE_RUN" --image "$image" -o "$tmp/result" -- /nothing-in-it >/dev/null 2>"$tmp/stderr"
+status=$?
+is 127 '[.reason, .exit.code, .receipt.backend.name, .receipt.container.image]' "[\"exited\",127,\"docker\",\"$image\"]"
+grep -q 'backend docker (does not do sandbox.image)' "$tmp/stderr" || fail "auto: $(cat "$tmp/stderr")"
+
+# One that is killed leaves nothing: its keeper sees to it.
+"$MENACE_RUN" -q --backend docker -- sleep 1000 >/dev/null 2>&1 &
+run=$!
+for ((i = 0; i < 300; i++)); do
+	[ "$(engine_get /containers/json | jq length)" = 1 ] && break
+	sleep 0.1
+done
+[ "$(engine_containers)" = 1 ] || fail "there is no container to leave"
+docker_pid=$(pgrep -P "$run" -x menace-docker) || fail "there is no menace-docker"
+kill -9 "$docker_pid"
+wait "$run"
+[ $? -eq 125 ] || fail "a run whose program is killed has status $?"
+for ((i = 0; i < 300; i++)); do
+	[ "$(engine_containers)" = 0 ] && break
+	sleep 0.1
+done
+[ "$(engine_containers)" = 0 ] || fail "a container is left: $(engine_get '/containers/json?all=1')"
+
+# The engine is killed in the middle: the run says so, in time.
+"$MENACE_RUN" -q --backend docker -o "$tmp/result" -- sleep 1000 >/dev/null 2>"$tmp/stderr" &
+run=$!
+for ((i = 0; i < 300; i++)); do
+	[ "$(engine_get /containers/json | jq length)" = 1 ] && break
+	sleep 0.1
+done
+kill -9 -- "-$engine_pid"
+wait "$run"
+status=$?
+is 125 '[.reason, .exit.code]' '["supervisor_lost",null]'
