@@ -66,8 +66,7 @@ static int supervise(pid_t payload, const sigset_t *all)
 	while (!reap(payload, &status)) {
 		int sig = sigwaitinfo(all, NULL);
 
-		if (sig > 0 && sig != SIGCHLD && kill(-payload, sig) < 0 &&
-		    kill(payload, sig) < 0)
+		if (sig > 0 && sig != SIGCHLD && kill(-payload, sig) < 0 && kill(payload, sig) < 0)
 			mr_log_warn("signal %d: %m", sig);
 	}
 	return status;

@@ -38,16 +38,16 @@ struct need_row {
 	struct ability by[MR_BACKEND_QEMU + 1];
 };
 
-#define CAN                  \
-	{                    \
+#define CAN                          \
+	{                            \
 		MR_BACKEND_CAN, NULL \
 	}
 #define LOSS(text)                    \
 	{                             \
 		MR_BACKEND_LOSS, text \
 	}
-#define CANNOT                        \
-	{                             \
+#define CANNOT                          \
+	{                               \
 		MR_BACKEND_CANNOT, NULL \
 	}
 static const struct need_row needs[MR_NEED_COUNT_] = {

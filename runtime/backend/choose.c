@@ -54,8 +54,8 @@ static void list_needs(struct mr_str *text, uint64_t mask)
 static void refusal(const struct mr_choose_in *in, enum mr_backend backend, struct mr_str *text)
 {
 	const struct mr_backend_facts *facts = &in->facts[backend];
-	const uint64_t cannot = needs_that(in, backend, MR_BACKEND_CANNOT) |
-				(in->needs & facts->lacks);
+	const uint64_t cannot =
+		needs_that(in, backend, MR_BACKEND_CANNOT) | (in->needs & facts->lacks);
 
 	if (cannot) {
 		mr_str_add(text, "does not do ");
@@ -82,8 +82,7 @@ static enum mr_backend best_of(const struct mr_choose_in *in)
 
 	for (unsigned int b = FIRST; b <= LAST; b++) {
 		const enum mr_backend backend = (enum mr_backend)b;
-		const int lost =
-			__builtin_popcountll(needs_that(in, backend, MR_BACKEND_LOSS));
+		const int lost = __builtin_popcountll(needs_that(in, backend, MR_BACKEND_LOSS));
 
 		if (!can_do(in, backend))
 			continue;
@@ -98,8 +97,7 @@ static enum mr_backend best_of(const struct mr_choose_in *in)
 }
 
 /* One backend of a refusal; the kernel's own words about a native run stand for themselves. */
-static void add_refusal(const struct mr_choose_in *in, enum mr_backend backend,
-			struct mr_str *text)
+static void add_refusal(const struct mr_choose_in *in, enum mr_backend backend, struct mr_str *text)
 {
 	const bool is_own = backend == MR_BACKEND_NATIVE && mr_choose_is_candidate(in, backend);
 

@@ -128,8 +128,8 @@ static int spawn_with(const char *path, const char *verb, const struct given *gi
 		if (i != STDERR_FILENO)
 			errnum = posix_spawn_file_actions_adddup2(&actions, given->fds[i], i);
 	if (errnum == 0)
-		errnum = posix_spawn_file_actions_addclosefrom_np(
-			&actions, (int)N_ELEMENTS(given->fds));
+		errnum = posix_spawn_file_actions_addclosefrom_np(&actions,
+								  (int)N_ELEMENTS(given->fds));
 	if (errnum == 0)
 		errnum = posix_spawn(ret, path, &actions, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
@@ -475,8 +475,8 @@ static int watch(struct mr_deputy *d, struct mr_error *err)
 	if (r == 0)
 		r = mr_loop_add(d->loop, &d->late, d->timer_fd, EPOLLIN, on_late, d, err);
 	if (r == 0 && wall != MR_UNLIMITED)
-		r = mr_timer_arm(d->timer_fd,
-				 mr_now_ns() + (wall + MR_HANDOVER_SLACK_MS) * 1000000, err);
+		r = mr_timer_arm(d->timer_fd, mr_now_ns() + (wall + MR_HANDOVER_SLACK_MS) * 1000000,
+				 err);
 	return r;
 }
 

@@ -31,9 +31,11 @@ static const char *const etc_entries[] = {
 
 /* What the engine masks by itself, and /sys, which a payload has no use for. */
 static const char *const masked[] = {
-	"/proc/asound",	      "/proc/acpi",	   "/proc/kcore", "/proc/keys",
-	"/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats",
-	"/proc/sched_debug",  "/proc/scsi",	   "/sys",
+	"/proc/asound",	       "/proc/acpi",
+	"/proc/kcore",	       "/proc/keys",
+	"/proc/latency_stats", "/proc/timer_list",
+	"/proc/timer_stats",   "/proc/sched_debug",
+	"/proc/scsi",	       "/sys",
 };
 static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
 					 "/proc/sysrq-trigger" };
@@ -247,9 +249,9 @@ static json_t *host_json(const struct mr_docker_create *create)
 {
 	json_t *host = json_pack("{s:s, s:b, s:b, s:b, s:b, s:[s], s:s, s:s, s:{s:s}, s:{s:s}}",
 				 "NetworkMode", "none", "ReadonlyRootfs", 1, "Privileged", 0,
-				 "AutoRemove", 0, "Init", !create->host_system, "CapDrop", "ALL", "IpcMode", "private",
-				 "CgroupnsMode", "private", "LogConfig", "Type", "none",
-				 "RestartPolicy", "Name", "no");
+				 "AutoRemove", 0, "Init", !create->host_system, "CapDrop", "ALL",
+				 "IpcMode", "private", "CgroupnsMode", "private", "LogConfig",
+				 "Type", "none", "RestartPolicy", "Name", "no");
 
 	mr_assert(host);
 	set_limits(host, create->spec);
@@ -269,10 +271,10 @@ json_t *mr_docker_create_body(const struct mr_docker_create *create)
 		"s:o, s:o}",
 		"Image", create->image, "User", user, "WorkingDir", create->spec->sandbox_cwd,
 		"Hostname", create->spec->sandbox_hostname, "Tty", 0, "OpenStdin",
-		create->has_input, "StdinOnce", create->has_input, "AttachStdin",
-		create->has_input, "AttachStdout", 1, "AttachStderr", 1, "NetworkDisabled", 1,
-		"Labels", MR_DOCKER_LABEL_RUN, create->run_id, MR_DOCKER_LABEL_LEASE,
-		create->lease, "Entrypoint", entrypoint_json(create), "Cmd", strv_json(create->argv), "Env",
+		create->has_input, "StdinOnce", create->has_input, "AttachStdin", create->has_input,
+		"AttachStdout", 1, "AttachStderr", 1, "NetworkDisabled", 1, "Labels",
+		MR_DOCKER_LABEL_RUN, create->run_id, MR_DOCKER_LABEL_LEASE, create->lease,
+		"Entrypoint", entrypoint_json(create), "Cmd", strv_json(create->argv), "Env",
 		strv_json(create->envp), "HostConfig", host_json(create));
 
 	mr_assert(body);
@@ -280,8 +282,8 @@ json_t *mr_docker_create_body(const struct mr_docker_create *create)
 }
 
 static const char *const locks[] = {
-	"Memory", "MemorySwap", "CpuPeriod", "CpuQuota", "PidsLimit", "NetworkMode",
-	"ReadonlyRootfs", "Privileged", "CapDrop", "SecurityOpt", "Ulimits", "Tmpfs",
+	"Memory",	  "MemorySwap", "CpuPeriod", "CpuQuota",    "PidsLimit", "NetworkMode",
+	"ReadonlyRootfs", "Privileged", "CapDrop",   "SecurityOpt", "Ulimits",	 "Tmpfs",
 };
 
 static bool is_as_asked(const char *name, const json_t *asked, const json_t *shown)

@@ -27,7 +27,8 @@ struct mr_docker_create {
 	bool host_system; /* the image is empty: show the host's /usr and the like */
 	const char *init_file; /* of the host, with host_system: menace-init */
 	char **argv, **envp;
-	const char *snippet_file, *snippet_name; /* of the host, and below /run/snippet; NULL: none */
+	const char *snippet_file,
+		*snippet_name; /* of the host, and below /run/snippet; NULL: none */
 	const char *passwd_file, *group_file; /* of the host; with host_system */
 	unsigned int uid, gid;
 	bool has_input;

@@ -199,8 +199,8 @@ static int set_request(struct mr_docker_call *call, const struct mr_docker_reque
 	const uint64_t timeout = request->timeout_ms ? request->timeout_ms : MR_DOCKER_TIMEOUT_MS;
 	const bool posts = strcmp(request->method, "POST") == 0;
 	mr_auto_free char *type =
-		mr_str_format("Content-Type: %s", request->content_type ? request->content_type
-									: "application/json");
+		mr_str_format("Content-Type: %s",
+			      request->content_type ? request->content_type : "application/json");
 	CURL *easy = call->easy;
 
 	call->headers = curl_slist_append(curl_slist_append(NULL, type), "Expect:");
@@ -213,8 +213,8 @@ static int set_request(struct mr_docker_call *call, const struct mr_docker_reque
 	       (timeout != UINT64_MAX &&
 		curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout)) ||
 	       (posts && curl_easy_setopt(easy, CURLOPT_POST, 1L)) ||
-	       (posts && curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
-					  request->body ? request->body : "")) ||
+	       (posts &&
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body ? request->body : "")) ||
 	       (posts && curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
 					  (curl_off_t)request->body_size)) ||
 	       (!posts && curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method));
@@ -289,12 +289,11 @@ int mr_docker_wait_some(struct mr_docker *docker, struct pollfd *fds, size_t n_f
 		return r;
 	for (size_t i = 0; i < n_fds; i++) {
 		fds[i].revents = 0;
-		waits[i] = (struct curl_waitfd){ .fd = fds[i].fd,
-						 .events = (fds[i].events & POLLIN ? CURL_WAIT_POLLIN
-										  : 0) |
-							   (fds[i].events & POLLOUT
-								    ? CURL_WAIT_POLLOUT
-								    : 0) };
+		waits[i] = (struct curl_waitfd){
+			.fd = fds[i].fd,
+			.events = (fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0) |
+				  (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0)
+		};
 	}
 	if (curl_multi_poll(docker->multi, waits, (unsigned int)n_fds, timeout_ms, NULL) !=
 	    CURLM_OK)
@@ -308,15 +307,15 @@ int mr_docker_wait_some(struct mr_docker *docker, struct pollfd *fds, size_t n_f
 static int explain(const struct mr_docker_call *call, struct mr_error *err)
 {
 	const char *said = call->curl_said[0] ? call->curl_said : curl_easy_strerror(call->code);
-	const bool unheard = call->code == CURLE_COULDNT_CONNECT ||
-			     call->code == CURLE_OPERATION_TIMEDOUT ||
-			     call->code == CURLE_COULDNT_RESOLVE_HOST ||
-			     call->code == CURLE_GOT_NOTHING || call->code == CURLE_RECV_ERROR ||
-			     call->code == CURLE_SEND_ERROR;
+	const bool unheard =
+		call->code == CURLE_COULDNT_CONNECT || call->code == CURLE_OPERATION_TIMEDOUT ||
+		call->code == CURLE_COULDNT_RESOLVE_HOST || call->code == CURLE_GOT_NOTHING ||
+		call->code == CURLE_RECV_ERROR || call->code == CURLE_SEND_ERROR;
 
 	if (call->too_long)
-		return mr_err(err, MR_E_PROTO, EFBIG, "%s: the engine's answer has more than %zu "
-						      "bytes",
+		return mr_err(err, MR_E_PROTO, EFBIG,
+			      "%s: the engine's answer has more than %zu "
+			      "bytes",
 			      call->what, MR_DOCKER_REPLY_MAX);
 	return mr_err(err, unheard ? MR_E_KERNEL : MR_E_PROTO, unheard ? ECONNREFUSED : EPROTO,
 		      "%s: no answer of the Docker Engine at %.100s: %s", call->what,
@@ -453,7 +452,8 @@ static int check_head(const struct mr_docker_wire *wire, struct mr_error *err)
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(wire->head, "\r\n"), wire->head);
 	for (char *p = line; *p; p++)
 		*p = (unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f ? '?' : *p;
-	if ((mr_str_starts_with(line, "HTTP/1.1 101") || mr_str_starts_with(line, "HTTP/1.1 200")) &&
+	if ((mr_str_starts_with(line, "HTTP/1.1 101") ||
+	     mr_str_starts_with(line, "HTTP/1.1 200")) &&
 	    (line[12] == ' ' || line[12] == '\0'))
 		return 0;
 	return mr_err(err, MR_E_PROTO, EPROTO, "attach: the engine answers \"%s\"", line);
@@ -471,8 +471,8 @@ static int read_head(struct mr_docker_wire *wire, uint64_t until_ns, struct mr_e
 		if (wire->used == HEAD_MAX - 1)
 			return mr_err(err, MR_E_PROTO, EFBIG,
 				      "attach: the engine's answer has no end");
-		code = curl_easy_recv(wire->easy, wire->head + wire->used, HEAD_MAX - 1 - wire->used,
-				      &n);
+		code = curl_easy_recv(wire->easy, wire->head + wire->used,
+				      HEAD_MAX - 1 - wire->used, &n);
 		if (code == CURLE_AGAIN) {
 			int r = wait_wire(wire, POLLIN, until_ns, err);
 

@@ -64,8 +64,8 @@ int mr_docker_result(struct mr_docker_call *call, struct mr_docker_answer *ret,
 		     struct mr_error *err);
 struct mr_docker_call *mr_docker_call_free(struct mr_docker_call *call);
 /* Wait for calls and for the caller's descriptors, at most so long; fills revents. */
-int mr_docker_wait_some(struct mr_docker *docker, struct pollfd *fds, size_t n_fds,
-			int timeout_ms, struct mr_error *err);
+int mr_docker_wait_some(struct mr_docker *docker, struct pollfd *fds, size_t n_fds, int timeout_ms,
+			struct mr_error *err);
 
 /* A connection that an engine hands over (attach): bytes as they are after its answer.  Waits for
  * that answer. */
@@ -75,7 +75,6 @@ struct mr_docker_wire *mr_docker_wire_free(struct mr_docker_wire *wire);
 int mr_docker_wire_fd(const struct mr_docker_wire *wire);
 /* Bytes, 0 at the end, -EAGAIN when there are none now, or another negative errno.  With TLS read
  * until -EAGAIN: bytes may wait where poll() does not see them. */
-long mr_docker_wire_read(struct mr_docker_wire *wire, void *buf, size_t size,
-			 struct mr_error *err);
+long mr_docker_wire_read(struct mr_docker_wire *wire, void *buf, size_t size, struct mr_error *err);
 long mr_docker_wire_write(struct mr_docker_wire *wire, const void *buf, size_t size,
 			  struct mr_error *err);

@@ -57,8 +57,8 @@ static void add_entry(struct mr_buf *tar, const char *name, const char *link, un
 
 char *mr_docker_image_skeleton(size_t *ret_size)
 {
-	static const char *const folders[] = { "dev", "etc", "proc", "run",
-					       "run/snippet", "sys", "var", "work" };
+	static const char *const folders[] = { "dev",	      "etc", "proc", "run",
+					       "run/snippet", "sys", "var",  "work" };
 	static const char zeros[2 * TAR_BLOCK];
 	struct mr_buf tar = { 0 };
 	size_t n;

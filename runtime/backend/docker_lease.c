@@ -88,9 +88,9 @@ int mr_docker_lease_remove(struct mr_docker *docker, const char *run_id, struct 
 	if (answer.status != 204 && answer.status != 200 && answer.status != 404 &&
 	    answer.status != 409) {
 		mr_docker_reply_message(answer.body, answer.size, message, sizeof(message));
-		r = mr_err(err, MR_E_KERNEL, EBUSY, "remove container " MR_DOCKER_NAME_PREFIX
-						    "%s: %ld %s",
-			   run_id, answer.status, message);
+		r = mr_err(err, MR_E_KERNEL, EBUSY,
+			   "remove container " MR_DOCKER_NAME_PREFIX "%s: %ld %s", run_id,
+			   answer.status, message);
 	}
 	mr_docker_answer_deinit(&answer);
 	return r;
@@ -179,8 +179,8 @@ static int make_label(struct mr_docker_lease *lease, struct mr_error *err)
 {
 	char boot[64];
 	struct stat st;
-	ssize_t n = mr_read_file_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot,
-				    sizeof(boot));
+	ssize_t n =
+		mr_read_file_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 
 	if (n < 0 || fstat(lease->dir_fd, &st) < 0)
 		return mr_err(err, MR_E_SYS, n < 0 ? (int)-n : errno, "identity of the leases: %m");
@@ -276,8 +276,8 @@ static bool is_dead(const struct mr_docker_lease *lease, const char *id)
 int mr_docker_lease_sweep(struct mr_docker *docker, const struct mr_docker_lease *lease,
 			  struct mr_error *err)
 {
-	mr_auto_free char *filter = mr_str_format("{\"label\":[\"" MR_DOCKER_LABEL_LEASE "=%s\"]}",
-						  lease->label);
+	mr_auto_free char *filter =
+		mr_str_format("{\"label\":[\"" MR_DOCKER_LABEL_LEASE "=%s\"]}", lease->label);
 	char *escaped = curl_easy_escape(NULL, filter, 0);
 	mr_auto_free char *path =
 		mr_str_format("/containers/json?all=1&filters=%s", escaped ? escaped : "");

@@ -57,8 +57,8 @@ static bool is_id(const char *id)
 	       id[strspn(id, "0123456789abcdef")] == '\0';
 }
 
-int mr_docker_reply_created(const json_t *reply, char ret_id[MR_DOCKER_ID_SIZE],
-			    char *ret_warnings, size_t warnings_size, struct mr_error *err)
+int mr_docker_reply_created(const json_t *reply, char ret_id[MR_DOCKER_ID_SIZE], char *ret_warnings,
+			    size_t warnings_size, struct mr_error *err)
 {
 	const char *id = json_string_value(json_object_get(reply, "Id"));
 	const json_t *warnings = json_object_get(reply, "Warnings");

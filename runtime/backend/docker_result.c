@@ -88,8 +88,8 @@ static void set_limits(json_t *receipt, const json_t *host)
 
 static void set_filter(json_t *receipt, const json_t *host)
 {
-	const char *text = json_string_value(
-		json_array_get(json_object_get(host, "SecurityOpt"), 1));
+	const char *text =
+		json_string_value(json_array_get(json_object_get(host, "SecurityOpt"), 1));
 	char hash[MR_HASH_HEX_SIZE];
 	json_t *seccomp = json_object_get(receipt, "seccomp");
 

@@ -146,8 +146,8 @@ static int write_file(const struct run *run, const char *name, const char *text,
 		      mode_t mode, struct mr_error *err)
 {
 	mr_auto_free char *path = mr_str_format("%s/%s", run->lease.folder, name);
-	mr_auto_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-				    0600);
+	mr_auto_close int fd =
+		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int r = fd < 0 ? -errno : mr_write_full(fd, text, size);
 
 	if (r == 0 && fchmod(fd, mode) < 0)
@@ -158,10 +158,9 @@ static int write_file(const struct run *run, const char *name, const char *text,
 static int write_files(struct run *run, struct mr_error *err)
 {
 	const unsigned int uid = run->facts.uid, gid = run->facts.gid;
-	mr_auto_free char *passwd =
-		mr_str_format("root:x:0:0:root:/root:/usr/sbin/nologin\n"
-			      "sandbox:x:%u:%u:sandbox:/work:/bin/sh\n",
-			      uid, gid);
+	mr_auto_free char *passwd = mr_str_format("root:x:0:0:root:/root:/usr/sbin/nologin\n"
+						  "sandbox:x:%u:%u:sandbox:/work:/bin/sh\n",
+						  uid, gid);
 	mr_auto_free char *group =
 		mr_str_format("root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n", gid);
 	int r = write_file(run, "passwd", passwd, strlen(passwd), 0444, err);
@@ -222,8 +221,7 @@ static bool has_input(const struct run *run)
 
 	(void)run;
 	return fstat(STDIN_FILENO, &in) == 0 &&
-	       (stat("/dev/null", &null) < 0 || in.st_rdev != null.st_rdev ||
-		!S_ISCHR(in.st_mode));
+	       (stat("/dev/null", &null) < 0 || in.st_rdev != null.st_rdev || !S_ISCHR(in.st_mode));
 }
 
 static json_t *body_of(const struct run *run)
@@ -267,9 +265,9 @@ static int ask_json(struct run *run, const struct mr_docker_request *request, js
 
 static int create(struct run *run, struct mr_error *err)
 {
-	mr_auto_free char *path = mr_str_format("/containers/create?name=" MR_DOCKER_NAME_PREFIX
-						"%s",
-						run->errand->run_id);
+	mr_auto_free char *path =
+		mr_str_format("/containers/create?name=" MR_DOCKER_NAME_PREFIX "%s",
+			      run->errand->run_id);
 	mr_auto_free char *body = NULL;
 	mr_auto_json json_t *reply = NULL;
 	struct mr_docker_request request = { .method = "POST",
@@ -321,9 +319,8 @@ static int post(struct run *run, const char *verb, struct mr_error *err)
 	mr_auto_free char *path = mr_str_format("/containers/%s/%s", run->id, verb);
 	const struct mr_docker_request request = { .method = "POST",
 						   .path = path,
-						   .timeout_ms = run->started
-									 ? MR_DOCKER_TIMEOUT_MS
-									 : MR_DOCKER_MAKE_MS };
+						   .timeout_ms = run->started ? MR_DOCKER_TIMEOUT_MS
+									      : MR_DOCKER_MAKE_MS };
 	struct mr_docker_answer answer = { 0 };
 	int r = mr_docker_want(run->docker, &request, &answer, err);
 
@@ -333,8 +330,8 @@ static int post(struct run *run, const char *verb, struct mr_error *err)
 
 static int start(struct run *run, struct mr_error *err)
 {
-	mr_auto_free char *wait = mr_str_format("/containers/%s/wait?condition=not-running",
-						run->id);
+	mr_auto_free char *wait =
+		mr_str_format("/containers/%s/wait?condition=not-running", run->id);
 	const struct mr_docker_request request = { .method = "POST",
 						   .path = wait,
 						   .timeout_ms = NEVER };
@@ -538,8 +535,8 @@ static int take_end(struct run *run, struct mr_error *err)
 	if (r < 0)
 		return r;
 	run->facts.facts.main_ended = true;
-	run->facts.facts.wait_status = status > 128 && status <= 128 + 64 ? status - 128
-									  : status << 8;
+	run->facts.facts.wait_status =
+		status > 128 && status <= 128 + 64 ? status - 128 : status << 8;
 	run->facts.end_ns = mr_now_ns();
 	run->ended = true;
 	return 0;
@@ -726,7 +723,8 @@ json_t *mr_docker_run(const struct mr_errand *errand)
 
 int mr_docker_probe(json_t **ret_facts, struct mr_error *err)
 {
-	const struct mr_docker_request request = { .method = "GET", .path = "/version",
+	const struct mr_docker_request request = { .method = "GET",
+						   .path = "/version",
 						   .timeout_ms = MR_HANDOVER_PROBE_MS / 2 };
 	struct mr_docker_answer answer = { 0 };
 	struct mr_docker *docker = NULL;

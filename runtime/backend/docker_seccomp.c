@@ -43,17 +43,17 @@ struct check {
 	int errnum; /* PASS: it is allowed */
 };
 
-#define IS(arg, value)                     \
-	{                                  \
-		arg, UINT32_MAX, value     \
+#define IS(arg, value)                 \
+	{                              \
+		arg, UINT32_MAX, value \
 	}
-#define BITS(arg, mask, value)             \
-	{                                  \
-		arg, mask, value           \
+#define BITS(arg, mask, value)   \
+	{                        \
+		arg, mask, value \
 	}
-#define ANY                                \
-	{                                  \
-		-1, 0, 0                   \
+#define ANY              \
+	{                \
+		-1, 0, 0 \
 	}
 static const struct check checks[] = {
 #define CHECK(name, from, to, first, second, errno_value, reason) \

@@ -40,9 +40,9 @@ static void flush(struct mr_docker_sink *sink)
 	while (is_blocked(sink)) {
 		const char *buf = sink->waiting.text + sink->at;
 		const size_t n = sink->waiting.len - sink->at;
-		ssize_t written = sink->fd.socket ? send(sink->fd.fd, buf, n,
-							 MSG_DONTWAIT | MSG_NOSIGNAL)
-						  : write(sink->fd.fd, buf, n);
+		ssize_t written = sink->fd.socket
+					  ? send(sink->fd.fd, buf, n, MSG_DONTWAIT | MSG_NOSIGNAL)
+					  : write(sink->fd.fd, buf, n);
 
 		if (written < 0 && errno == EINTR)
 			continue;
@@ -209,8 +209,8 @@ static int open_sink(struct mr_docker_sink *sink, const struct mr_spec *spec, in
 }
 
 int mr_docker_streams_open(struct mr_docker *docker, const char *id, const struct mr_spec *spec,
-			   int stdin_fd, int stdout_fd, int stderr_fd,
-			   struct mr_docker_streams *s, struct mr_error *err)
+			   int stdin_fd, int stdout_fd, int stderr_fd, struct mr_docker_streams *s,
+			   struct mr_error *err)
 {
 	mr_auto_free char *out =
 		mr_str_format("/containers/%s/attach?stream=1&stdout=1&stderr=1", id);

@@ -148,9 +148,8 @@ json_t *mr_document_make(const struct mr_document *d)
 	result = json_pack("{s:s, s:s, s:s, s:s?, s:s, s:o, s:s, s:o, s:o}", "schema",
 			   "menace.result/1", "version", MENACE_VERSION, "run_id", d->run_id,
 			   "name", d->spec->name, "spec_sha256", hash, "started_at",
-			   time_json(d->start_real_ns), "reason",
-			   mr_reason_name(d->verdict.reason), "exit", exit_json(&d->verdict),
-			   "error", error_json(d->error));
+			   time_json(d->start_real_ns), "reason", mr_reason_name(d->verdict.reason),
+			   "exit", exit_json(&d->verdict), "error", error_json(d->error));
 	mr_assert(result);
 	json_object_set_new(result, "usage", usage_json());
 	json_object_set_new(result, "limits", limits_json(d->spec));

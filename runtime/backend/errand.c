@@ -159,9 +159,8 @@ int mr_errand_report_probe(struct mr_errand *errand, bool can, const char *why, 
 
 	for (unsigned int i = 0; i < MR_NEED_COUNT_; i++)
 		if (lacks >> i & 1)
-			json_array_append_new(
-				list,
-				json_string(mr_backend_need_name((enum mr_backend_need)i)));
+			json_array_append_new(list, json_string(mr_backend_need_name(
+							    (enum mr_backend_need)i)));
 	return write_report(errand,
 			    json_pack("{s:s, s:b, s:s?, s:o, s:o}", "schema",
 				      MR_HANDOVER_PROBE_SCHEMA, "can", can, "why", why, "lacks",

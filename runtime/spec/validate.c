@@ -203,13 +203,23 @@ static int check_name(const struct mr_spec *spec, const struct mr_spec_labels *l
 	return 0;
 }
 
+static int check_pull(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+		      struct mr_error *err)
+{
+	if (!spec->sandbox_pull || spec->sandbox_image[0])
+		return 0;
+	return mr_err(err, MR_E_USAGE, EINVAL, "%s: there is no image to fetch (%s)",
+		      mr_spec_label(labels, MR_FIELD_sandbox_pull),
+		      mr_spec_label(labels, MR_FIELD_sandbox_image));
+}
+
 int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_labels *labels,
 			      struct mr_error *err)
 {
 	static int (*const checks[])(const struct mr_spec *, const struct mr_spec_labels *,
 				     struct mr_error *) = {
 		check_program, check_lang,	    check_level, check_workspace,   check_stdin,
-		check_allow,   mr_spec_check_mocks, check_name,	 mr_spec_check_net,
+		check_allow,   mr_spec_check_mocks, check_name,	 mr_spec_check_net, check_pull,
 	};
 
 	for (size_t i = 0; i < N_ELEMENTS(checks); i++) {

@@ -236,8 +236,8 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 	run->opts = *opts;
 	run->spec = opts->spec;
 	run->lease_fd = run->root_fd = run->pool_fd = run->upper_fd = run->lower_fd = -1;
-	run->netns_fd = run->pty_fd = run->feed_fd = run->sync.fd = run->init.fd = run->empty.fd = run->oom.fd =
-		-1;
+	run->netns_fd = run->pty_fd = run->feed_fd = run->sync.fd = run->init.fd = run->empty.fd =
+		run->oom.fd = -1;
 	run->drain.fd = run->deadlines.source.fd = run->in.in_fd = -1;
 	run->launched = (struct mr_launched){ .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
 	run->telemetry.requested = (enum mr_telemetry_level)run->spec->telemetry_level;

@@ -13,8 +13,8 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 
-#define ALWAYS                                                                       \
-	(MR_NEED_BIT(usage) | MR_NEED_BIT(denials) | MR_NEED_BIT(receipt) |          \
+#define ALWAYS                                                              \
+	(MR_NEED_BIT(usage) | MR_NEED_BIT(denials) | MR_NEED_BIT(receipt) | \
 	 MR_NEED_BIT(time_namespace) | MR_NEED_BIT(exit_status))
 
 /* Everybody can. */
@@ -178,10 +178,10 @@ static void needs_are_what_a_spec_asks(void **state)
 	const uint64_t usual = ALWAYS | MR_NEED_BIT(telemetry) | MR_NEED_BIT(landlock) |
 			       MR_NEED_BIT(disk) | MR_NEED_BIT(net_none);
 	static const char *const none[] = { NULL };
-	static const char *const little[] = { "telemetry.level=off", "sandbox.level=2",
-					      "limits.disk_bytes=unlimited",
-					      "limits.disk_inodes=unlimited", "net.mode=loopback",
-					      NULL };
+	static const char *const little[] = {
+		"telemetry.level=off",		"sandbox.level=2",   "limits.disk_bytes=unlimited",
+		"limits.disk_inodes=unlimited", "net.mode=loopback", NULL
+	};
 	static const char *const link[] = { "net.mode=loopback", "net.loss_percent=1", NULL };
 	static const char *const level[] = { "sandbox.level=4", NULL };
 	static const char *const image[] = { "sandbox.image=x", "sandbox.tty=1", NULL };
@@ -204,8 +204,8 @@ static void every_need_has_a_name(void **state)
 		assert_int_equal(mr_backend_need_find(mr_backend_need_name(need)), need);
 		for (unsigned int b = MR_BACKEND_NATIVE; b <= MR_BACKEND_QEMU; b++) {
 			const char *loss = NULL;
-			const bool loses = mr_backend_can((enum mr_backend)b, need, &loss) ==
-					   MR_BACKEND_LOSS;
+			const bool loses =
+				mr_backend_can((enum mr_backend)b, need, &loss) == MR_BACKEND_LOSS;
 
 			assert_int_equal(loses, loss != NULL);
 			assert_false(loses && b == MR_BACKEND_NATIVE);

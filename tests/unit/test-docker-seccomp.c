@@ -92,8 +92,7 @@ static struct scmp_arg_cmp test_of(const json_t *arg)
 static void add_rule(scmp_filter_ctx ctx, const json_t *rule)
 {
 	const json_t *args = json_object_get(rule, "args");
-	const char *name =
-		json_string_value(json_array_get(json_object_get(rule, "names"), 0));
+	const char *name = json_string_value(json_array_get(json_object_get(rule, "names"), 0));
 	int nr = seccomp_syscall_resolve_name(name);
 	struct scmp_arg_cmp tests[2];
 	size_t n = json_array_size(args);
@@ -134,11 +133,23 @@ static struct sock_fprog compile(const json_t *profile)
 
 /* Values that some check of syscalls.def is about, and their neighbours. */
 static const uint64_t values[] = {
-	0,	1,	    2,	    3,		10,	    16,		     17,
-	38,	40,	    35,	    33,		115,	    132,	     256,
-	8,	0x20000,    0x40000, 0xffffffff, 04000,	    0x802,	     0x803,
-	0x5412, 0x100005412, 0x541c, 0x5423,	 0x10000000, 0x00020011,      0x7e020000,
-	6,	0x1200011,  0x20008, 4,		0x541b,	    UINT64_C(1) << 32,
+	0,	     1,
+	2,	     3,
+	10,	     16,
+	17,	     38,
+	40,	     35,
+	33,	     115,
+	132,	     256,
+	8,	     0x20000,
+	0x40000,     0xffffffff,
+	04000,	     0x802,
+	0x803,	     0x5412,
+	0x100005412, 0x541c,
+	0x5423,	     0x10000000,
+	0x00020011,  0x7e020000,
+	6,	     0x1200011,
+	0x20008,     4,
+	0x541b,	     UINT64_C(1) << 32,
 };
 
 /* Calls of which the arguments count. */

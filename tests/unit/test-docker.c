@@ -144,8 +144,11 @@ static void made_has_an_id_and_warnings(void **state)
 
 static void waited_has_a_status(void **state)
 {
-	static const char *const bad[] = { "{}", "[]", "{\"StatusCode\":256}",
-					   "{\"StatusCode\":-1}", "{\"StatusCode\":\"0\"}",
+	static const char *const bad[] = { "{}",
+					   "[]",
+					   "{\"StatusCode\":256}",
+					   "{\"StatusCode\":-1}",
+					   "{\"StatusCode\":\"0\"}",
 					   "{\"StatusCode\":1e3}" };
 	mr_auto_json json_t *good = parse("{\"StatusCode\":255,\"Error\":null}");
 	struct mr_error err = MR_ERROR_INIT;
@@ -289,12 +292,12 @@ static void every_lock_is_on(void **state)
 	assert_member(host, "ReadonlyRootfs", "true");
 	assert_member(host, "Privileged", "false");
 	assert_member(host, "CapDrop", "[\"ALL\"]");
-	assert_string_equal(json_string_value(json_array_get(json_object_get(host, "SecurityOpt"),
-							     0)),
+	assert_string_equal(json_string_value(
+				    json_array_get(json_object_get(host, "SecurityOpt"), 0)),
 			    "no-new-privileges");
-	assert_null(strstr(json_string_value(json_array_get(json_object_get(host, "SecurityOpt"),
-							    1)),
-			   "unconfined"));
+	assert_null(
+		strstr(json_string_value(json_array_get(json_object_get(host, "SecurityOpt"), 1)),
+		       "unconfined"));
 	assert_null(json_object_get(host, "Binds"));
 	assert_member(host, "Mounts", "[]"); /* no socket of an engine, nor anything else */
 }
@@ -303,9 +306,9 @@ static void every_lock_is_on(void **state)
 static void what_is_shown_must_be_what_was_asked(void **state)
 {
 	static const char *const set[] = { "limits.cpus=1", NULL };
-	static const char *const names[] = { "Memory",	       "MemorySwap",  "CpuQuota",
-					     "PidsLimit",      "NetworkMode", "ReadonlyRootfs",
-					     "SecurityOpt",    "CapDrop",     "Tmpfs" };
+	static const char *const names[] = { "Memory",	    "MemorySwap",  "CpuQuota",
+					     "PidsLimit",   "NetworkMode", "ReadonlyRootfs",
+					     "SecurityOpt", "CapDrop",	   "Tmpfs" };
 	mr_auto_json json_t *body = body_with(set);
 	struct mr_error err = MR_ERROR_INIT;
 
