@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/backend/backend.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
@@ -332,42 +331,6 @@ static void put_best_effort(void)
 		put_row(items[i].name, items[i].help);
 }
 
-static const char *can_word(enum mr_backend backend, enum mr_backend_need need)
-{
-	static const char *const words[] = {
-		[MR_BACKEND_CAN] = "yes", [MR_BACKEND_LOSS] = "lost", [MR_BACKEND_CANNOT] = "no"
-	};
-
-	return words[mr_backend_can(backend, need, NULL)];
-}
-
-static void put_losses(enum mr_backend backend)
-{
-	printf("What *--backend %s* loses:\n\n", mr_backend_name(backend));
-	for (unsigned int i = 0; i < MR_NEED_COUNT_; i++) {
-		const char *loss = NULL;
-
-		mr_backend_can(backend, (enum mr_backend_need)i, &loss);
-		if (loss)
-			put_row(mr_backend_need_name((enum mr_backend_need)i), loss);
-	}
-}
-
-static void put_backends(void)
-{
-	printf("[[ *what a run needs*\n:[ *native*\n:[ *docker*\n:[ *qemu*\n");
-	for (unsigned int i = 0; i < MR_NEED_COUNT_; i++) {
-		printf("|  ");
-		put(mr_backend_need_text((enum mr_backend_need)i));
-		for (unsigned int b = MR_BACKEND_NATIVE; b <= MR_BACKEND_QEMU; b++)
-			printf("\n:  %s", can_word((enum mr_backend)b, (enum mr_backend_need)i));
-		printf("\n");
-	}
-	printf("\n");
-	put_losses(MR_BACKEND_DOCKER);
-	put_losses(MR_BACKEND_QEMU);
-}
-
 static void put_languages(void)
 {
 	size_t n;
@@ -505,7 +468,7 @@ static const struct section {
 	{ "variables", "@VARIABLES@", put_variables },
 	{ "best-effort", "@BEST_EFFORT@", put_best_effort },
 	{ "languages", "@LANGUAGES@", put_languages },
-	{ "backends", "@BACKENDS@", put_backends },
+	{ "backends", "@BACKENDS@", mr_docs_put_backends },
 	{ "exit-status", "@EXIT_STATUS@", put_exit_status },
 	{ "commands", "@COMMANDS@", put_commands },
 	{ "probes", "@PROBES@", put_probes },

@@ -30,3 +30,5 @@ void mr_docs_put_draws(void);
 void mr_docs_put_keywords(void);
 void mr_docs_put_combine_rules(void);
 void mr_docs_put_adapt_rules(void);
+/* That of runtime/backend. */
+void mr_docs_put_backends(void);

@@ -358,7 +358,9 @@ static int start(struct run *run, struct mr_error *err)
 static void kill_container(struct run *run)
 {
 	mr_auto_free char *path = mr_str_format("/containers/%s/kill?signal=KILL", run->id);
-	const struct mr_docker_request request = { .method = "POST", .path = path };
+	const struct mr_docker_request request = { .method = "POST",
+						   .path = path,
+						   .timeout_ms = NEVER }; /* END_MS judges */
 
 	run->killed_ns = mr_now_ns();
 	mr_docker_streams_stop_input(&run->streams);
