@@ -209,10 +209,10 @@ static void set_limits(json_t *host, const struct mr_spec *spec)
 {
 	set_memory(host, spec);
 	if (spec->limits_cpus != MR_UNLIMITED) {
+		const uint64_t quota_us = spec->limits_cpus * CPU_PERIOD_US / 1000;
+
 		json_object_set_new(host, "CpuPeriod", json_integer(CPU_PERIOD_US));
-		json_object_set_new(host, "CpuQuota",
-				    json_integer((json_int_t)(spec->limits_cpus * CPU_PERIOD_US /
-							      1000)));
+		json_object_set_new(host, "CpuQuota", json_integer((json_int_t)quota_us));
 	}
 	/* One more for the container's init. */
 	json_object_set_new(host, "PidsLimit",

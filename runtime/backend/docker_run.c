@@ -130,9 +130,9 @@ static int check_texts(const struct run *run, struct mr_error *err)
 
 	if (r == 0)
 		r = check_text(run->child.snippet_name, "snippet", err);
-	for (size_t i = 0; r == 0 && run->child.argv[i]; i++)
+	for (size_t i = 0; r == 0 && run->child.argv && run->child.argv[i]; i++)
 		r = check_text(run->child.argv[i], "argument", err);
-	for (size_t i = 0; r == 0 && run->child.envp[i]; i++)
+	for (size_t i = 0; r == 0 && run->child.envp && run->child.envp[i]; i++)
 		r = check_text(run->child.envp[i], "environment", err);
 	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
 		r = check_text(spec->mounts[i].source, "mount", err);
@@ -617,7 +617,7 @@ static int drain(struct run *run, struct mr_error *err)
 static int read_state(struct run *run, struct mr_error *err)
 {
 	mr_auto_json json_t *shown = NULL;
-	struct mr_docker_state state;
+	struct mr_docker_state state = { 0 };
 	int r = inspect(run, &shown, err);
 
 	if (r == 0)

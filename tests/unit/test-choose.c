@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -27,7 +28,7 @@ static void all_can(struct mr_backend_facts facts[MR_BACKEND_QEMU + 1])
 static void refuse(struct mr_backend_facts *facts, const char *why)
 {
 	facts->can = false;
-	strcpy(facts->why, why);
+	snprintf(facts->why, sizeof(facts->why), "%s", why);
 }
 
 static void native_is_taken_where_it_can(void **state)
