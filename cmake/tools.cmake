@@ -33,6 +33,19 @@ if(MENACE_STATIC)
 endif()
 add_dependencies(menace-run menace-docker menace-init)
 
+# Does runs in virtual machines, with a program of ours as the first one inside, which is static
+# for the initramfs has nothing else.
+add_executable(menace-guest tools/menace-guest.c tools/guest_boot.c tools/guest_relay.c
+  tools/guest_run.c tools/no_names.c)
+target_link_options(menace-guest PRIVATE ${no_names} -static)
+target_link_libraries(menace-guest PRIVATE mr_qemu mr_backend mr_supervise mr_bpf mr_launch mr_spec
+  mr_cgroups mr_netns mr_base)
+add_executable(menace-qemu tools/menace-qemu.c)
+target_link_libraries(menace-qemu PRIVATE mr_qemu mr_backend mr_supervise mr_bpf mr_launch mr_spec
+  mr_cgroups mr_netns mr_base)
+add_dependencies(menace-qemu menace-guest)
+add_dependencies(menace-run menace-qemu)
+
 # menace reads what menace-run keeps.
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)
 add_library(menace_commands OBJECT tools/cmd.c tools/doctor_host.c tools/doctor_kernel.c

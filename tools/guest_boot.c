@@ -198,8 +198,8 @@ static int delegate_controllers(struct mr_error *err)
 {
 	char text[512];
 	char *next, *word;
-	ssize_t n = mr_read_file_at(AT_FDCWD, "/sys/fs/cgroup/cgroup.controllers", text,
-				    sizeof(text));
+	ssize_t n =
+		mr_read_file_at(AT_FDCWD, "/sys/fs/cgroup/cgroup.controllers", text, sizeof(text));
 
 	if (n < 0)
 		return mr_err(err, MR_E_KERNEL, (int)-n, "read cgroup.controllers: %m");

@@ -360,8 +360,8 @@ static void flush_port(struct relay *r, struct mr_error *err)
 static void say_hello(struct relay *r)
 {
 	char text[120] = { MR_WIRE_VERSION };
-	ssize_t n = mr_read_file_at(AT_FDCWD, "/proc/sys/kernel/osrelease", text + 1,
-				    sizeof(text) - 1);
+	ssize_t n =
+		mr_read_file_at(AT_FDCWD, "/proc/sys/kernel/osrelease", text + 1, sizeof(text) - 1);
 
 	put_frame(r, MR_WIRE_HELLO, text, n > 0 ? 1 + strcspn(text + 1, "\n") : 2);
 }

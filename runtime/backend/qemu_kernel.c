@@ -25,8 +25,9 @@
 #define LIST_MAX (16 << 20)
 #define MODULE_MAX (32 << 20)
 #define MODULES_MAX 256
-#define FIX                                                                                       \
-	"install linux-image-cloud-amd64, or unpack it (apt-get download, dpkg-deb -x, depmod -b) " \
+#define FIX                                                                                     \
+	"install linux-image-cloud-amd64, or unpack it (apt-get download, dpkg-deb -x, depmod " \
+	"-b) "                                                                                  \
 	"in /var/lib/menace/guest, or name its vmlinuz in " MR_KERNEL_VARIABLE
 
 static const char *const places[] = {
@@ -239,8 +240,8 @@ static int plan_module(const struct mr_kernel *kernel, const char *module, struc
 static int pack_file(const struct mr_kernel *kernel, const struct plan *plan, size_t i,
 		     struct mr_cpio *cpio, struct mr_error *err)
 {
-	mr_auto_free char *path = mr_str_format("%s/%.*s", kernel->modules, (int)plan->length[i],
-						plan->path[i]);
+	mr_auto_free char *path =
+		mr_str_format("%s/%.*s", kernel->modules, (int)plan->length[i], plan->path[i]);
 	mr_auto_free char *name = mr_str_format("modules/%03zu", i);
 	mr_auto_free char *data = NULL;
 	size_t size;

@@ -295,7 +295,7 @@ int mr_rootfs_system(struct mr_child *c, struct mr_error *err)
 	return r;
 }
 
-static bool is_etc_entry(const char *name)
+bool mr_rootfs_is_etc_entry(const char *name)
 {
 	for (size_t i = 0; i < N_ELEMENTS(etc_entries); i++) {
 		const char *entry = etc_entries[i];
@@ -347,7 +347,7 @@ static int show_etc(struct mr_child *c, const struct etc *etc, struct mr_error *
 		return r;
 	}
 	while (r == 0 && (entry = readdir(dir))) {
-		if (is_etc_entry(entry->d_name))
+		if (mr_rootfs_is_etc_entry(entry->d_name))
 			r = show_etc_entry(c, etc, entry->d_name, err);
 	}
 	return r;

@@ -74,6 +74,8 @@ mr_step_fn mr_mounts_hide;
 
 /* The folders of the host's root that are shown as they are; constant. */
 const char *const *mr_rootfs_system_entries(size_t *ret_n);
+/* Is this name of the host's /etc shown as it is? */
+bool mr_rootfs_is_etc_entry(const char *name);
 
 /* hostview.c: read the host's mounts; needed once, before the other two */
 mr_step_fn mr_hostview_begin;
