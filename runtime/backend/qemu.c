@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cgroups/cgroup.h"
 #include "runtime/backend/document.h"
 #include "runtime/backend/qemu_cpio.h"
 #include "runtime/backend/qemu_kernel.h"
@@ -34,16 +35,23 @@
 #include "runtime/base/loop.h"
 #include "runtime/base/rand.h"
 #include "runtime/base/str.h"
+#include "runtime/base/units.h"
+#include "runtime/supervise/lease.h"
 
 #define ATTEMPTS 3
 #define PAUSE_BASE_MS 500
-#define BOOT_NS 20000000000ULL /* of one attempt */
+#define BOOT_VARIABLE "MENACE_QEMU_BOOT_TIMEOUT"
+#define BOOT_MS 20000 /* of one attempt, without that */
 #define ALL_BOOTS_NS 45000000000ULL /* menace-run waits a minute, see handover.h */
 #define IMAGE_MAX (256 << 20)
 #define INIT_MAX (64 << 20)
 #define GUEST_MIB 320 /* for the kernel and the supervisor inside */
 #define UNLIMITED_MIB 2048
 #define CPUS_MAX 8
+#define PROGRAMS_MIB 256 /* QEMU's and virtiofsd's own, beside the guest's memory */
+#define SWEEP_MS 2000
+#define PIDS_MAX 256 /* threads of both */
+#define MS 1000000ULL
 
 /* Modules beyond those of any guest, when the sandbox has a network. */
 static const char *const network_modules[] = {
@@ -60,7 +68,11 @@ struct job {
 	int kernel_fd, initramfs_fd, stdin_fd;
 	bool own_stdin;
 	enum mr_machine_accel accel;
+	uint64_t boot_ms;
 	unsigned int attempts;
+	int lease_dir, lease; /* -1: none */
+	struct mr_cgroup_host *groups;
+	struct mr_cgroup *group; /* of the machines; NULL: this host has none */
 };
 
 /* --- getting ready -------------------------------------------------------------------- */
@@ -166,10 +178,25 @@ static int make_initramfs(struct job *job, struct mr_error *err)
 	return r < 0 ? r : mr_cpio_finish(&cpio, err);
 }
 
+static int read_boot_limit(struct job *job, struct mr_error *err)
+{
+	const char *text = getenv(BOOT_VARIABLE);
+	int r = 0;
+
+	job->boot_ms = BOOT_MS;
+	if (text && text[0])
+		r = mr_units_parse_timespan(text, true, &job->boot_ms, err);
+	if (r == 0 && (job->boot_ms == 0 || job->boot_ms > ALL_BOOTS_NS / MS))
+		r = mr_err(err, MR_E_USAGE, ERANGE, "%s: 1ms to 45s", text);
+	return r < 0 ? mr_err_wrap(err, r, BOOT_VARIABLE) : 0;
+}
+
 static int get_ready(struct job *job, struct mr_error *err)
 {
-	int r = make_spec(job, err);
+	int r = read_boot_limit(job, err);
 
+	if (r == 0)
+		r = make_spec(job, err);
 	if (r == 0)
 		r = find_all(job, err);
 	if (r == 0)
@@ -188,7 +215,7 @@ static struct job *job_new(const struct mr_qemu_opts *opts)
 	struct job *job = mr_str_alloc(sizeof(*job));
 
 	job->opts = opts;
-	job->kernel_fd = job->initramfs_fd = job->stdin_fd = -1;
+	job->kernel_fd = job->initramfs_fd = job->stdin_fd = job->lease_dir = job->lease = -1;
 	mr_spec_init(&job->spec);
 	return job;
 }
@@ -255,6 +282,42 @@ static bool pause_before_next(const struct job *job, uint64_t until_ns)
 	return poll(pfds, N_ELEMENTS(pfds), ms) == 0;
 }
 
+/* The lease first: who is killed between the two leaves what the next start sweeps.  A host
+ * without control groups has the death signal of both programs instead. */
+static int make_group(struct job *job, struct mr_error *err)
+{
+	const char *id = job->opts->errand->run_id;
+	const struct mr_lease_note note = { .program = "menace-qemu", .begin_ns = mr_now_ns() };
+	const struct mr_limits limits = {
+		.memory_max = (memory_mib(&job->spec) + PROGRAMS_MIB) << 20,
+		.swap_max = MR_UNLIMITED,
+		.pids_max = PIDS_MAX,
+		.cpu_quota_us = MR_UNLIMITED,
+	};
+	int r = mr_cgroup_detect(&job->groups, err);
+
+	if (r < 0 || mr_cgroup_host_mode(job->groups) == MR_CGROUP_NONE)
+		return r;
+	r = job->lease_dir = mr_lease_open_dir(err);
+	if (r >= 0)
+		r = job->lease = mr_lease_take(job->lease_dir, id, job->groups, &note, err);
+	return r < 0 ? r : mr_cgroup_new(job->groups, id, &limits, 0, &job->group, err);
+}
+
+static void drop_group(struct job *job)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	const char *id = job->opts->errand->run_id;
+
+	if (job->group && mr_cgroup_sweep(job->groups, id, SWEEP_MS, &err) < 0)
+		mr_log_warn("control group of the machine: %s", err.msg);
+	job->group = mr_cgroup_free(job->group);
+	if (job->lease >= 0)
+		job->lease = mr_lease_release(job->lease_dir, id, job->lease);
+	job->lease_dir = mr_close(job->lease_dir);
+	job->groups = mr_cgroup_host_free(job->groups);
+}
+
 static void run_machines(struct job *job, struct mr_vm_report *report)
 {
 	const struct mr_qemu_opts *o = job->opts;
@@ -264,6 +327,7 @@ static void run_machines(struct job *job, struct mr_vm_report *report)
 				 .accel = job->accel,
 				 .memory_mib = memory_mib(&job->spec),
 				 .cpus = n_cpus(&job->spec),
+				 .group = job->group,
 				 .kernel_fd = job->kernel_fd,
 				 .initramfs_fd = job->initramfs_fd,
 				 .stdin_fd = job->stdin_fd,
@@ -276,7 +340,7 @@ static void run_machines(struct job *job, struct mr_vm_report *report)
 	for (;;) {
 		const uint64_t left_ns = until_ns - mr_now_ns();
 
-		vm.boot_ns = left_ns < BOOT_NS ? left_ns : BOOT_NS;
+		vm.boot_ns = left_ns < job->boot_ms * MS ? left_ns : job->boot_ms * MS;
 		job->attempts++;
 		mr_vm_run(&vm, report);
 		if (report->end != MR_VM_FAILED || report->started ||
@@ -357,6 +421,8 @@ static json_t *own_result(const struct job *job, const struct mr_vm_report *repo
 
 	if (report->end == MR_VM_WALL) {
 		facts.verdict = mr_verdict_reach(&(struct mr_facts){ .kill = MR_KILL_WALL });
+	} else if (report->end == MR_VM_OUTPUT) {
+		facts.verdict = mr_verdict_reach(&(struct mr_facts){ .kill = MR_KILL_OUTPUT });
 	} else if (report->end == MR_VM_KILLED) {
 		facts.verdict = mr_verdict_reach(&(struct mr_facts){ .kill = MR_KILL_USER });
 	} else {
@@ -401,8 +467,9 @@ json_t *mr_qemu_run(const struct mr_qemu_opts *opts)
 	struct mr_vm_report report = { .end = MR_VM_FAILED };
 	json_t *result = NULL;
 
-	if (get_ready(job, &report.error) == 0)
+	if (get_ready(job, &report.error) == 0 && make_group(job, &report.error) == 0)
 		run_machines(job, &report);
+	drop_group(job);
 	if (report.end != MR_VM_ABANDONED)
 		result = make_result(job, &report);
 	mr_vm_report_deinit(&report);

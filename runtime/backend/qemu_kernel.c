@@ -141,8 +141,10 @@ static int look_at(const char *image, struct mr_kernel *ret, struct mr_error *er
 		r = read_list(ret->modules, "modules.builtin", &ret->builtin, err);
 	if (r == 0)
 		r = judge_modules(ret, err);
-	if (r < 0)
+	if (r < 0) {
 		mr_kernel_deinit(ret);
+		err->code = MR_E_KERNEL;
+	}
 	return r;
 }
 

@@ -14,7 +14,7 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -45,6 +45,17 @@ const char *mr_machine_find(struct mr_error *err)
 	static const char *const places[] = { "/usr/bin/" MR_MACHINE_PROGRAM,
 					      "/usr/local/bin/" MR_MACHINE_PROGRAM };
 
+	const char *named = getenv(MR_MACHINE_VARIABLE);
+
+	if (named && named[0]) {
+		if (named[0] == '/' && access(named, X_OK) == 0)
+			return named;
+		mr_err(err, MR_E_KERNEL, ENOENT,
+		       "qemu missing: " MR_MACHINE_VARIABLE
+		       "=%.200s is no program by its whole path",
+		       named);
+		return NULL;
+	}
 	for (size_t i = 0; i < N_ELEMENTS(places); i++)
 		if (access(places[i], X_OK) == 0)
 			return places[i];

@@ -14,6 +14,7 @@
 struct mr_error;
 
 #define MR_MACHINE_PROGRAM "qemu-system-x86_64"
+#define MR_MACHINE_VARIABLE "MENACE_QEMU_PROGRAM" /* the whole path of another one */
 
 enum mr_machine_accel { MR_ACCEL_TCG, MR_ACCEL_KVM };
 const char *mr_machine_accel_name(enum mr_machine_accel accel);
@@ -28,6 +29,7 @@ struct mr_machine_opts {
 	int log_fd; /* QEMU's own messages */
 };
 
-/* Path of QEMU, from a fixed list of folders; MR_E_KERNEL: it is missing, and what to install. */
+/* Path of QEMU, from its variable or a fixed list of folders; MR_E_KERNEL: it is missing, and what
+ * to install. */
 const char *mr_machine_find(struct mr_error *err);
 int mr_machine_start(const struct mr_machine_opts *opts, pid_t *ret, struct mr_error *err);

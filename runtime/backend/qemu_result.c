@@ -8,6 +8,7 @@
 #include "runtime/backend/qemu_result.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "runtime/backend/document.h"
@@ -98,9 +99,11 @@ static void take_back(json_t *result, json_t *pattern, const struct mr_errand *e
 int mr_guest_result(const char *text, size_t size, const struct mr_errand *errand, json_t **ret,
 		    struct mr_error *err)
 {
-	const struct mr_document empty = { .spec = &errand->spec,
-					   .run_id = errand->run_id,
-					   .verdict = { .reason = MR_REASON_exited } };
+	const struct mr_document empty = {
+		.spec = &errand->spec,
+		.run_id = errand->run_id,
+		.verdict = { .reason = MR_REASON_signaled, .has_code = true, .signal = SIGKILL }
+	}; /* no null */
 	mr_auto_json json_t *pattern = mr_document_make(&empty), *result = NULL;
 	int r = mr_json_parse(text ? text : "", size, "result", &result, err);
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +36,12 @@
 #define CHUNK 16384
 #define INPUT_PIECE 32768
 #define MS 1000000ULL
-#define WALL_SLACK_NS (10000 * MS) /* the guest's own clock decides first */
+#define OUTPUT_SLACK (1 << 20) /* the guest's supervisor sees it a little later */
+#define WALL_SLACK_NS (5000 * MS) /* the guest's own clock decides first */
 #define GRACE_SLACK_NS (5000 * MS)
 #define DRAIN_NS (10000 * MS)
 #define LOG_TAIL 480
+#define LAST_MS 1000 /* between the ends of virtiofsd and of QEMU */
 
 struct mr_vm {
 	const struct mr_vm_opts *opts;
@@ -46,13 +49,15 @@ struct mr_vm {
 	struct mr_loop *loop;
 	struct mr_wire wire;
 	pid_t qemu, virtiofsd; /* 0: not running */
-	struct mr_source channel, console, log, qemu_end, files_end, timer, abandoned, signals,
-		input;
-	int channel_fd, console_fd, log_fd, qmp_fd, qemu_pidfd, files_pidfd, timer_fd; /* owned */
-	struct mr_capture log_tail;
+	struct mr_source channel, console, log, files_log, qemu_end, files_end, timer, abandoned,
+		signals, input;
+	int channel_fd, console_fd, log_fd, files_log_fd, qmp_fd, qemu_pidfd, files_pidfd,
+		timer_fd; /* owned */
+	struct mr_capture log_tail, files_log_tail; /* what QEMU and virtiofsd say */
 	struct mr_buf queue; /* for the guest */
 	size_t queue_at;
 	struct mr_flow out, err;
+	uint64_t output_bytes; /* of both streams, so far */
 	uint64_t begin_ns;
 	uint64_t kill_at_ns; /* a signal was forwarded: the end of grace; 0: none */
 	bool wants_input, input_over, input_is_file, paused, draining, done;
@@ -275,8 +280,12 @@ static void on_flow_change(void *owner)
 static int put_output(struct mr_vm *vm, struct mr_flow *flow, const unsigned char *body,
 		      size_t size, struct mr_error *err)
 {
+	const uint64_t limit = vm->opts->spec->limits_output_bytes;
 	int r = mr_flow_put(flow, body, size, err);
 
+	vm->output_bytes += size;
+	if (limit != MR_UNLIMITED && vm->output_bytes > limit + OUTPUT_SLACK)
+		finish(vm, MR_VM_OUTPUT);
 	vm->paused |= mr_flow_waits(flow);
 	watch_channel(vm);
 	return r;
@@ -426,7 +435,7 @@ static void on_log(struct mr_source *source, uint32_t events)
 	struct mr_vm *vm = source->owner;
 
 	(void)events;
-	keep_tail(source, vm, &vm->log_tail);
+	keep_tail(source, vm, source == &vm->log ? &vm->log_tail : &vm->files_log_tail);
 }
 
 /* What a tail holds, as one line. */
@@ -449,6 +458,8 @@ static void read_rest(struct mr_vm *vm)
 		keep_tail(&vm->console, vm, &vm->report->console);
 	for (int i = 0; i < 64 && vm->log.fd >= 0; i++)
 		keep_tail(&vm->log, vm, &vm->log_tail);
+	for (int i = 0; i < 64 && vm->files_log.fd >= 0; i++)
+		keep_tail(&vm->files_log, vm, &vm->files_log_tail);
 }
 
 static bool panicked(const struct mr_vm *vm)
@@ -490,6 +501,7 @@ static void on_qemu_end(struct mr_source *source, uint32_t events)
 static void on_files_end(struct mr_source *source, uint32_t events)
 {
 	struct mr_vm *vm = source->owner;
+	struct pollfd qemu = { vm->qemu_pidfd, POLLIN, 0 };
 	char log[LOG_TAIL];
 	int status = 0;
 
@@ -498,10 +510,14 @@ static void on_files_end(struct mr_source *source, uint32_t events)
 		return;
 	vm->virtiofsd = 0;
 	mr_loop_remove(vm->loop, source);
-	if (vm->draining || vm->report->has_exit || vm->qemu == 0)
+	if (vm->draining || vm->report->has_exit)
 		return;
+	if (poll(&qemu, 1, LAST_MS) > 0) { /* it ends when QEMU does, which is then the reason */
+		on_qemu_end(&vm->qemu_end, EPOLLIN);
+		return;
+	}
 	read_rest(vm);
-	tail_text(&vm->log_tail, log, sizeof(log));
+	tail_text(&vm->files_log_tail, log, sizeof(log));
 	fail(vm, code_now(vm), ECHILD, "virtiofsd ended with status %#x%s%.300s", (unsigned)status,
 	     log[0] ? ": " : "", log);
 }
@@ -557,22 +573,38 @@ static int make_pair(int *ret_ours, int *ret_its, struct mr_error *err)
 	return 0;
 }
 
-static int start_programs(struct mr_vm *vm, struct mr_machine_opts *machine, struct mr_error *err)
+static int make_log(int *ret_ours, int *ret_its, struct mr_error *err)
 {
-	mr_auto_close int log = -1, console = -1, channel = -1, qmp = -1, files = -1;
-	int pair[2], r;
+	int pair[2];
 
 	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
 		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
-	vm->log_fd = pair[0];
-	log = pair[1];
-	r = make_pair(&vm->console_fd, &console, err);
+	*ret_ours = pair[0];
+	*ret_its = pair[1];
+	return 0;
+}
+
+static int start_programs(struct mr_vm *vm, struct mr_machine_opts *machine, struct mr_error *err)
+{
+	mr_auto_close int log = -1, files_log = -1, console = -1, channel = -1, qmp = -1;
+	mr_auto_close int files = -1;
+	int r = make_log(&vm->log_fd, &log, err);
+
+	if (r == 0)
+		r = make_log(&vm->files_log_fd, &files_log, err);
+	if (r == 0)
+		r = make_pair(&vm->console_fd, &console, err);
 	if (r == 0)
 		r = make_pair(&vm->channel_fd, &channel, err);
 	if (r == 0)
 		r = make_pair(&vm->qmp_fd, &qmp, err);
 	if (r == 0)
-		r = mr_share_start_virtiofs(vm->opts->share, log, &files, &vm->virtiofsd, err);
+		r = mr_share_start_virtiofs(vm->opts->share, files_log, &files, &vm->virtiofsd,
+					    err);
+	if (r < 0)
+		return r;
+	if (vm->opts->group)
+		r = mr_cgroup_add(vm->opts->group, vm->virtiofsd, err);
 	if (r < 0)
 		return r;
 	machine->console_fd = console;
@@ -580,7 +612,8 @@ static int start_programs(struct mr_vm *vm, struct mr_machine_opts *machine, str
 	machine->qmp_fd = qmp;
 	machine->files_fd = files;
 	machine->log_fd = log;
-	return mr_machine_start(machine, &vm->qemu, err);
+	r = mr_machine_start(machine, &vm->qemu, err);
+	return r < 0 || !vm->opts->group ? r : mr_cgroup_add(vm->opts->group, vm->qemu, err);
 }
 
 static int watch_programs(struct mr_vm *vm, struct mr_error *err)
@@ -600,6 +633,8 @@ static int watch_programs(struct mr_vm *vm, struct mr_error *err)
 		r = watch(vm, &vm->console, vm->console_fd, EPOLLIN, on_console, err);
 	if (r == 0)
 		r = watch(vm, &vm->log, vm->log_fd, EPOLLIN, on_log, err);
+	if (r == 0)
+		r = watch(vm, &vm->files_log, vm->files_log_fd, EPOLLIN, on_log, err);
 	return r;
 }
 
@@ -663,11 +698,13 @@ static void stop(struct mr_vm *vm)
 	mr_flow_stop(&vm->out, &vm->report->out);
 	mr_flow_stop(&vm->err, &vm->report->err);
 	mr_capture_deinit(&vm->log_tail);
+	mr_capture_deinit(&vm->files_log_tail);
 	mr_buf_deinit(&vm->queue);
 	vm->loop = mr_loop_free(vm->loop);
 	mr_close(vm->channel_fd);
 	mr_close(vm->console_fd);
 	mr_close(vm->log_fd);
+	mr_close(vm->files_log_fd);
 	mr_close(vm->qmp_fd);
 	mr_close(vm->qemu_pidfd);
 	mr_close(vm->files_pidfd);
@@ -678,18 +715,20 @@ static struct mr_vm *make(const struct mr_vm_opts *opts, struct mr_vm_report *re
 {
 	struct mr_vm *vm = mr_str_alloc(sizeof(*vm));
 	struct mr_source *const sources[] = { &vm->channel,   &vm->console,   &vm->log,
-					      &vm->qemu_end,  &vm->files_end, &vm->timer,
-					      &vm->abandoned, &vm->signals,   &vm->input };
+					      &vm->files_log, &vm->qemu_end,  &vm->files_end,
+					      &vm->timer,     &vm->abandoned, &vm->signals,
+					      &vm->input };
 
 	for (size_t i = 0; i < N_ELEMENTS(sources); i++)
 		sources[i]->fd = -1;
-	vm->channel_fd = vm->console_fd = vm->log_fd = vm->qmp_fd = -1;
+	vm->channel_fd = vm->console_fd = vm->log_fd = vm->files_log_fd = vm->qmp_fd = -1;
 	vm->qemu_pidfd = vm->files_pidfd = vm->timer_fd = -1;
 	vm->opts = opts;
 	vm->report = report;
 	vm->begin_ns = mr_now_ns();
 	mr_wire_init(&vm->wire, MR_WIRE_GUEST);
 	mr_capture_init(&vm->log_tail, 0, LOG_TAIL);
+	mr_capture_init(&vm->files_log_tail, 0, LOG_TAIL);
 	mr_capture_init(&report->console, 0, MR_VM_CONSOLE_TAIL);
 	return vm;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cgroups/cgroup.h"
 #include "runtime/backend/qemu_machine.h"
 #include "runtime/backend/qemu_share.h"
 #include "runtime/base/buf.h"
@@ -29,6 +30,7 @@ struct mr_vm_opts {
 	enum mr_machine_accel accel;
 	uint64_t memory_mib;
 	unsigned int cpus;
+	const struct mr_cgroup *group; /* for what is started; NULL: none */
 	int kernel_fd, initramfs_fd; /* memfds, borrowed like all descriptors */
 	int stdin_fd, stdout_fd, stderr_fd; /* the caller's; -1: none */
 	int abandoned_fd; /* POLLERR: nobody wants it any more */
@@ -40,6 +42,7 @@ enum mr_vm_end {
 	MR_VM_RESULT, /* the guest gave a result */
 	MR_VM_FAILED, /* see error */
 	MR_VM_WALL, /* past the wall limit, by our clock */
+	MR_VM_OUTPUT, /* more output than limits.output_bytes, and the guest did not stop it */
 	MR_VM_KILLED, /* a signal asked for it, and the guest did not follow in time */
 	MR_VM_ABANDONED,
 };

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What tests of the backend qemu share
+
+need_virtiofsd()
+{
+	need_root
+	[ -x /usr/lib/qemu/virtiofsd ] || skip "no /usr/lib/qemu/virtiofsd"
+}
+
+# A real machine: QEMU, a kernel image, and not inside of the VM lane already.
+need_machine()
+{
+	need_virtiofsd
+	need_program qemu-system-x86_64
+	[ -z "${MENACE_VM:-}" ] || skip "this is a virtual machine already"
+	compgen -G '/var/lib/menace/guest/boot/vmlinuz-*' >/dev/null ||
+		compgen -G '/boot/vmlinuz-*' >/dev/null ||
+		compgen -G '/var/cache/menace-vm/*/boot/vmlinuz-*' >/dev/null ||
+		skip "no kernel image for a guest"
+}
+
+# fake_kernel: a tree that looks like a kernel's package, enough for a machine that runs none.
+fake_kernel()
+{
+	local name
+
+	mkdir -p "$tmp/guest/boot" "$tmp/guest/lib/modules/9.9/kernel" &&
+		echo image >"$tmp/guest/boot/vmlinuz-9.9" &&
+		: >"$tmp/guest/lib/modules/9.9/modules.builtin" || fail "cannot make a kernel"
+	for name in virtio_pci virtio_console overlay fuse virtiofs; do
+		echo "kernel/$name.ko:" >>"$tmp/guest/lib/modules/9.9/modules.dep"
+		echo module >"$tmp/guest/lib/modules/9.9/kernel/$name.ko"
+	done
+	export MENACE_QEMU_KERNEL=$tmp/guest/boot/vmlinuz-9.9
+}
+
+# fake_qemu WHAT: from now on QEMU is tests/helpers/fake-qemu.c, which does that.
+fake_qemu()
+{
+	need_file "$MENACE_HELPERS/fake-qemu"
+	cp "$MENACE_HELPERS/fake-qemu" "$tmp/qemu-$1" || fail "cannot copy the helper"
+	export MENACE_QEMU_PROGRAM=$tmp/qemu-$1
+}
+
+diagnostics()
+{
+	json ".diagnostics.$1"
+}
+
+# Nothing of a machine's is left.
+assert_no_machine()
+{
+	! grep -l -s "^qemu-$1" /proc/[0-9]*/comm || fail "QEMU is left"
+}

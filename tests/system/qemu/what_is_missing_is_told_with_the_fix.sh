@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# any kernel
+#
+# No QEMU, no kernel, one without modules, one without virtiofs: what is missing, and what to do.
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/qemu.sh"
+
+need_virtiofsd
+fake_kernel
+
+# refused TEXT: not begun, and no machine was tried.
+refused()
+{
+	run --backend qemu "${options[@]}" -- true
+	assert_status 125
+	assert_reason setup_error
+	assert_eq "$(json .error.code)" kernel
+	assert_contains "$(json .error.message)" "$1"
+	assert_eq "$(diagnostics attempts)" 0
+}
+
+options=()
+MENACE_QEMU_PROGRAM=$tmp/none refused \
+	"qemu missing: MENACE_QEMU_PROGRAM=$tmp/none is no program by its whole path"
+fake_qemu quits
+MENACE_QEMU_KERNEL=$tmp/vmlinuz-1.0 refused \
+	"MENACE_QEMU_KERNEL: $tmp/vmlinuz-1.0: No such file or directory"
+MENACE_QEMU_KERNEL=$tmp/guest/boot/kernel refused "not named vmlinuz-RELEASE"
+mv "$tmp/guest/lib/modules/9.9/modules.dep" "$tmp/dep"
+refused "$tmp/guest/lib/modules/9.9/modules.dep: No such file or directory"
+grep -v virtiofs "$tmp/dep" >"$tmp/guest/lib/modules/9.9/modules.dep"
+refused "vmlinuz-9.9 has neither virtiofs nor 9p"
+grep -v overlay "$tmp/dep" >"$tmp/guest/lib/modules/9.9/modules.dep"
+refused "vmlinuz-9.9 has no module overlay"
+cp "$tmp/dep" "$tmp/guest/lib/modules/9.9/modules.dep"
+
+options=(--rw "$tmp")
+refused "--rw $tmp: a virtual machine sees the files of this host read-only"
+options=(--workspace "$tmp" --keep-changes "$tmp/kept")
+refused "sandbox.keep_changes: a virtual machine sees the files of this host read-only"

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of the backend qemu that need no machine: frames, the archive, the lists of
+ * modules, the guest's result
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "runtime/backend/document.h"
+#include "runtime/backend/errand.h"
+#include "runtime/backend/qemu_cpio.h"
+#include "runtime/backend/qemu_kernel.h"
+#include "runtime/backend/qemu_result.h"
+#include "runtime/backend/qemu_wire.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "tests/lib/temptree.h"
+
+/* --- frames --------------------------------------------------------------------------- */
+
+struct seen {
+	enum mr_wire_type type[8];
+	size_t size[8], n;
+	unsigned char last; /* byte of the last body */
+};
+
+static int note(void *owner, enum mr_wire_type type, const unsigned char *body, size_t size,
+		struct mr_error *err)
+{
+	struct seen *seen = owner;
+
+	(void)err;
+	assert_true(seen->n < 8);
+	seen->type[seen->n] = type;
+	seen->size[seen->n++] = size;
+	seen->last = size ? body[size - 1] : 0;
+	return 0;
+}
+
+static size_t put_frame(unsigned char *buf, enum mr_wire_type type, size_t size)
+{
+	mr_wire_head(buf, type, size);
+	for (size_t i = 0; i < size; i++)
+		buf[MR_WIRE_HEAD + i] = (unsigned char)i;
+	return MR_WIRE_HEAD + size;
+}
+
+static void frames_are_read_in_any_pieces(void **state)
+{
+	static struct mr_wire wire;
+	static unsigned char buf[3 * MR_WIRE_HEAD + MR_WIRE_BODY_MAX + 100];
+	struct mr_error err = MR_ERROR_INIT;
+	size_t size = put_frame(buf, MR_WIRE_STARTED, 0);
+
+	(void)state;
+	size += put_frame(buf + size, MR_WIRE_OUT, MR_WIRE_BODY_MAX);
+	size += put_frame(buf + size, MR_WIRE_ERR, 1);
+	for (size_t step = 1; step <= size; step = step * 3 + 1) {
+		struct seen seen = { .n = 0 };
+
+		mr_wire_init(&wire, MR_WIRE_GUEST);
+		for (size_t at = 0; at < size; at += step)
+			assert_int_equal(mr_wire_feed(&wire, buf + at,
+						      size - at < step ? size - at : step, note,
+						      &seen, &err),
+					 0);
+		assert_int_equal(seen.n, 3);
+		assert_int_equal(seen.type[1], MR_WIRE_OUT);
+		assert_int_equal(seen.size[1], MR_WIRE_BODY_MAX);
+		assert_int_equal(seen.type[2], MR_WIRE_ERR);
+		assert_int_equal(seen.last, 0);
+	}
+}
+
+static void expect_refusal(const char *bytes, const char *message)
+{
+	static struct mr_wire wire;
+	struct mr_error err = MR_ERROR_INIT;
+	struct seen seen = { .n = 0 };
+
+	mr_wire_init(&wire, MR_WIRE_GUEST);
+	assert_true(mr_wire_feed(&wire, bytes, MR_WIRE_HEAD, note, &seen, &err) < 0);
+	assert_int_equal(err.code, MR_E_PROTO);
+	assert_string_equal(err.msg, message);
+	assert_int_equal(seen.n, 0);
+}
+
+static void what_is_no_frame_is_refused_by_its_head(void **state)
+{
+	(void)state;
+	expect_refusal("GET / HT", "47455420 begins no frame");
+	expect_refusal("\377\0\0\0\0\0\0\0", "ff000000 begins no frame");
+	expect_refusal("\012\0\1\0\1\0\0\0", "0a000100 begins no frame");
+	expect_refusal("\0\0\0\0\2\0\0\0", "a frame SETUP is not for this side to send");
+	expect_refusal("\012\0\0\0\0\0\0\0", "a frame OUT of 0 bytes (1 to 65536)");
+	expect_refusal("\012\0\0\0\1\0\1\0", "a frame OUT of 65537 bytes (1 to 65536)");
+	expect_refusal("\012\0\0\0\377\377\377\377",
+		       "a frame OUT of 4294967295 bytes (1 to 65536)");
+	expect_refusal("\016\0\0\0\1\0\0\0", "a frame END of 1 bytes (0 to 0)");
+}
+
+/* --- the archive ---------------------------------------------------------------------- */
+
+static void archive_is_as_the_kernel_reads_it(void **state)
+{
+	static const char expected[] = "070701000000010000"
+				       "41ed"
+				       "0000000000000000"
+				       "00000002"
+				       "00000000"
+				       "00000000"
+				       "00000000000000000000000000000000"
+				       "00000002"
+				       "00000000"
+				       "d\0"
+				       "070701000000020000"
+				       "81ed"
+				       "0000000000000000"
+				       "00000001"
+				       "00000000"
+				       "00000005"
+				       "00000000000000000000000000000000"
+				       "00000005"
+				       "00000000"
+				       "init\0\0"
+				       "hello\0\0\0"
+				       "070701000000030000"
+				       "0000"
+				       "0000000000000000"
+				       "00000001"
+				       "00000000"
+				       "00000000"
+				       "00000000000000000000000000000000"
+				       "0000000b"
+				       "00000000"
+				       "TRAILER!!!\0\0\0";
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_cpio cpio;
+	char buf[512];
+	int fd = memfd_create("cpio", MFD_CLOEXEC);
+	ssize_t n;
+
+	(void)state;
+	mr_cpio_init(&cpio, fd);
+	mr_cpio_folder(&cpio, "d");
+	mr_cpio_file(&cpio, "init", 0755, "hello", 5);
+	assert_int_equal(mr_cpio_finish(&cpio, &err), 0);
+	n = pread(fd, buf, sizeof(buf), 0);
+	assert_int_equal(n, 112 + 116 + 8 + 124);
+	assert_memory_equal(buf, expected, 112);
+	assert_memory_equal(buf, expected, (size_t)n);
+	close(fd);
+}
+
+static void archive_tells_what_could_not_be_written(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_cpio cpio;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	(void)state;
+	mr_cpio_init(&cpio, fd);
+	mr_cpio_file(&cpio, "init", 0755, "x", 1);
+	assert_int_equal(mr_cpio_finish(&cpio, &err), -ENOSPC);
+	assert_string_equal(err.msg, "write the initramfs: No space left on device");
+	close(fd);
+}
+
+/* --- modules -------------------------------------------------------------------------- */
+
+static void modules_are_found_by_name(void **state)
+{
+	const char *dep =
+		"kernel/net/sch_netem.ko:\nkernel/drivers/virtio-rng.ko.xz: kernel/virtio.ko\n";
+	const char *builtin = "kernel/fs/overlay.ko\n";
+
+	(void)state;
+	assert_true(mr_kernel_has(dep, builtin, "sch_netem"));
+	assert_true(mr_kernel_has(dep, builtin, "virtio_rng"));
+	assert_true(mr_kernel_has(dep, builtin, "overlay"));
+	assert_false(mr_kernel_has(dep, builtin, "netem"));
+	assert_false(mr_kernel_has(dep, builtin, "sch_nete"));
+	assert_false(mr_kernel_has(dep, builtin, "virtio")); /* only needed by another */
+	assert_false(mr_kernel_has("", "", "overlay"));
+}
+
+static void make_kernel(const struct temptree *t, const char *dep)
+{
+	assert_int_equal(mkdirat(t->fd, "boot", 0755), 0);
+	temptree_file(t->fd, "boot/vmlinuz-5", "image");
+	assert_int_equal(mkdirat(t->fd, "lib", 0755), 0);
+	assert_int_equal(mkdirat(t->fd, "lib/modules", 0755), 0);
+	assert_int_equal(mkdirat(t->fd, "lib/modules/5", 0755), 0);
+	temptree_file(t->fd, "lib/modules/5/modules.dep", dep);
+	temptree_file(t->fd, "lib/modules/5/modules.builtin", "k/overlay.ko\n");
+}
+
+static void modules_are_packed_before_those_that_need_them(void **state)
+{
+	static const char *const files[] = { "a", "b", "p", "c", "f", "v" };
+	static const char *const wanted[] = { "virtio_pci", NULL };
+	struct temptree t;
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_kernel kernel;
+	struct mr_cpio cpio;
+	char path[4200], buf[8192] = "";
+	int fd = memfd_create("cpio", MFD_CLOEXEC);
+	size_t at = 0;
+	ssize_t n;
+
+	(void)state;
+	temptree_make(&t);
+	make_kernel(&t, "virtio_pci.ko: b.ko a.ko\nvirtio_console.ko: a.ko\nfuse.ko:\n"
+			"virtiofs.ko: a.ko fuse.ko\n");
+	temptree_file(t.fd, "lib/modules/5/a.ko", "module a");
+	temptree_file(t.fd, "lib/modules/5/b.ko", "module b");
+	temptree_file(t.fd, "lib/modules/5/virtio_pci.ko", "module p");
+	temptree_file(t.fd, "lib/modules/5/virtio_console.ko", "module c");
+	temptree_file(t.fd, "lib/modules/5/fuse.ko", "module f");
+	temptree_file(t.fd, "lib/modules/5/virtiofs.ko", "module v");
+	snprintf(path, sizeof(path), "%s/boot/vmlinuz-5", t.path);
+	setenv(MR_KERNEL_VARIABLE, path, 1);
+	assert_int_equal(mr_kernel_find(&kernel, &err), 0);
+	assert_string_equal(kernel.release, "5");
+	assert_true(kernel.can[MR_SHARE_VIRTIOFS]);
+	assert_false(kernel.can[MR_SHARE_9P]);
+	mr_cpio_init(&cpio, fd);
+	assert_int_equal(mr_kernel_pack(&kernel, wanted, &cpio, &err), 0);
+	n = pread(fd, buf, sizeof(buf) - 1, 0);
+	for (size_t i = 0; i < 6; i++) {
+		char text[16];
+		const char *found;
+
+		snprintf(text, sizeof(text), "module %s", files[i]);
+		found = memmem(buf + at, (size_t)n - at, text, strlen(text));
+		assert_non_null(found);
+		at = (size_t)(found - buf);
+	}
+	mr_kernel_deinit(&kernel);
+	unsetenv(MR_KERNEL_VARIABLE);
+	close(fd);
+	temptree_remove(&t);
+}
+
+/* --- the guest's result --------------------------------------------------------------- */
+
+static json_t *good_result(const struct mr_errand *errand)
+{
+	const struct mr_document facts = { .spec = &errand->spec,
+					   .run_id = "gggggggggggggggggggggggggg",
+					   .verdict = { .reason = MR_REASON_exited,
+							.exit_status = 7,
+							.has_code = true,
+							.code = 7 } };
+
+	return mr_document_make(&facts);
+}
+
+/* Judge a good result in which `key` of `object` (NULL: the document) is something else. */
+static void expect_judgement(const char *object, const char *key, json_t *value,
+			     const char *message)
+{
+	struct mr_errand errand = { .run_id = "aaaaaaaaaaaaaaaaaaaaaaaaaa" };
+	struct mr_error err = MR_ERROR_INIT;
+	mr_auto_json json_t *result = NULL, *ret = NULL;
+	char *text;
+
+	mr_spec_init(&errand.spec);
+	result = good_result(&errand);
+	if (key && value)
+		json_object_set_new(object ? json_object_get(result, object) : result, key, value);
+	else if (key)
+		json_object_del(object ? json_object_get(result, object) : result, key);
+	text = json_dumps(result, JSON_COMPACT);
+	if (message) {
+		assert_int_equal(mr_guest_result(text, strlen(text), &errand, &ret, &err), -EPROTO);
+		assert_int_equal(err.code, MR_E_PROTO);
+		assert_string_equal(err.msg, message);
+	} else {
+		mr_guest_result(text, strlen(text), &errand, &ret, &err);
+		assert_string_equal(err.msg, "");
+		assert_string_equal(json_string_value(json_object_get(ret, "run_id")),
+				    errand.run_id);
+	}
+	free(text);
+	mr_spec_deinit(&errand.spec);
+}
+
+static void result_of_a_guest_is_judged(void **state)
+{
+	(void)state;
+	expect_judgement(NULL, NULL, NULL, NULL);
+	expect_judgement(NULL, "network", json_object(), NULL); /* null or not */
+	expect_judgement(NULL, "access", json_object(), NULL);
+	expect_judgement(NULL, "reason", NULL, "the guest's result: reason is missing");
+	expect_judgement(NULL, "reason", json_string("fine"),
+			 "the guest's result has no known reason");
+	expect_judgement(NULL, "usage", json_array(),
+			 "the guest's result: usage is of another type");
+	expect_judgement(NULL, "more", json_null(),
+			 "the guest's result has a member too many: more");
+	expect_judgement("exit", "status", json_integer(256),
+			 "the guest's result has no exit status");
+	expect_judgement("exit", "status", json_integer(-1),
+			 "the guest's result has no exit status");
+	expect_judgement("exit", "status", json_string("0"),
+			 "the guest's result has no exit status");
+	expect_judgement("exit", "code", json_string("0"),
+			 "exit: the guest's result: code is of another type");
+}
+
+static void text_of_a_guest_is_judged(void **state)
+{
+	static const char *const bad[] = { "", "{", "[]", "null",
+					   "{\"reason\": 1, \"reason\": 1}" };
+	struct mr_errand errand = { .run_id = "aaaaaaaaaaaaaaaaaaaaaaaaaa" };
+	char *deep = malloc(100001);
+
+	(void)state;
+	mr_spec_init(&errand.spec);
+	memset(deep, '[', 100000);
+	deep[100000] = '\0';
+	for (size_t i = 0; i <= 5; i++) {
+		const char *text = i < 5 ? bad[i] : deep;
+		struct mr_error err = MR_ERROR_INIT;
+		json_t *ret = NULL;
+
+		assert_true(mr_guest_result(text, strlen(text), &errand, &ret, &err) < 0);
+		assert_int_equal(err.code, MR_E_PROTO);
+		assert_null(ret);
+	}
+	free(deep);
+	mr_spec_deinit(&errand.spec);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_are_read_in_any_pieces),
+		cmocka_unit_test(what_is_no_frame_is_refused_by_its_head),
+		cmocka_unit_test(archive_is_as_the_kernel_reads_it),
+		cmocka_unit_test(archive_tells_what_could_not_be_written),
+		cmocka_unit_test(modules_are_found_by_name),
+		cmocka_unit_test(modules_are_packed_before_those_that_need_them),
+		cmocka_unit_test(result_of_a_guest_is_judged),
+		cmocka_unit_test(text_of_a_guest_is_judged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
