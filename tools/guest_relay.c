@@ -101,14 +101,14 @@ static int take_setup(struct relay *r, const unsigned char *body, size_t size, s
 static int take_entropy(const unsigned char *body, size_t size, struct mr_error *err)
 {
 	mr_auto_close int fd = open("/dev/urandom", O_RDWR | O_CLOEXEC);
-	struct {
-		struct rand_pool_info head;
-		unsigned char bytes[256];
-	} pool = { .head = { .entropy_count = (int)size * 8, .buf_size = (int)size } };
+	_Alignas(struct rand_pool_info) unsigned char space[sizeof(struct rand_pool_info) + 256];
+	struct rand_pool_info *pool = (struct rand_pool_info *)(void *)space;
 
-	mr_assert(size <= sizeof(pool.bytes));
-	memcpy(pool.head.buf, body, size);
-	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool) < 0 || ioctl(fd, RNDRESEEDCRNG, 0) < 0)
+	mr_assert(size <= 256);
+	pool->entropy_count = (int)size * 8;
+	pool->buf_size = (int)size;
+	memcpy(pool->buf, body, size);
+	if (fd < 0 || ioctl(fd, RNDADDENTROPY, pool) < 0 || ioctl(fd, RNDRESEEDCRNG, 0) < 0)
 		return mr_err(err, MR_E_SYS, errno, "take entropy: %m");
 	return 0;
 }

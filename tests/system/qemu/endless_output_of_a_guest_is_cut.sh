@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # serial
+# any kernel
 #
 # A guest that never stops to send, and ignores every limit: ours are kept from outside, and no
 # more is kept of it than was asked for.
