@@ -23,6 +23,7 @@
 
 #include "cgroups/cgroup.h"
 #include "runtime/backend/document.h"
+#include "runtime/backend/qemu_accel.h"
 #include "runtime/backend/qemu_cpio.h"
 #include "runtime/backend/qemu_kernel.h"
 #include "runtime/backend/qemu_result.h"
@@ -240,7 +241,7 @@ int mr_qemu_probe(const struct mr_qemu_opts *opts, json_t **ret_facts, struct mr
 	if (r == 0 && ret_facts)
 		*ret_facts = json_pack("{s:s, s:s, s:s}", "kernel", job->kernel.image, "share",
 				       mr_kernel_share_name(MR_SHARE_VIRTIOFS), "accel",
-				       mr_machine_accel_name(job->accel));
+				       mr_machine_accel_name(mr_accel_choose(-1, "/dev/kvm")));
 	job_free(job);
 	return r;
 }
@@ -318,13 +319,19 @@ static void drop_group(struct job *job)
 	job->groups = mr_cgroup_host_free(job->groups);
 }
 
+static uint64_t shortest(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
 static void run_machines(struct job *job, struct mr_vm_report *report)
 {
 	const struct mr_qemu_opts *o = job->opts;
 	struct mr_vm_opts vm = { .spec = &job->spec,
 				 .bin_dir = o->bin_dir,
 				 .share = &job->share,
-				 .accel = job->accel,
 				 .memory_mib = memory_mib(&job->spec),
 				 .cpus = n_cpus(&job->spec),
 				 .group = job->group,
@@ -336,13 +343,19 @@ static void run_machines(struct job *job, struct mr_vm_report *report)
 				 .abandoned_fd = o->errand->report_fd,
 				 .signals_fd = o->signals_fd };
 	const uint64_t until_ns = mr_now_ns() + ALL_BOOTS_NS;
+	mr_auto_close int folder = mr_accel_open_folder();
 
 	for (;;) {
 		const uint64_t left_ns = until_ns - mr_now_ns();
 
-		vm.boot_ns = left_ns < job->boot_ms * MS ? left_ns : job->boot_ms * MS;
+		job->accel = vm.accel = mr_accel_choose(folder, "/dev/kvm");
+		vm.boot_ns =
+			shortest(left_ns, job->boot_ms * MS,
+				 vm.accel == MR_ACCEL_KVM ? MR_ACCEL_PROBE_MS * MS : ALL_BOOTS_NS);
 		job->attempts++;
 		mr_vm_run(&vm, report);
+		if (vm.accel == MR_ACCEL_KVM && report->end == MR_VM_FAILED && !report->hello_ns)
+			mr_accel_remember_failure(folder);
 		if (report->end != MR_VM_FAILED || report->started ||
 		    !pause_before_next(job, until_ns))
 			return;

@@ -300,7 +300,7 @@ list_ours()
 	awk '$5 != "/run/menace/bpf" { print "mount", $3, $5 }' /proc/self/mountinfo
 	readlink /proc/[0-9]*/ns/net 2>/dev/null | sort -u | sed 's/^/network namespace /'
 	awk '$0 ~ "- nsfs " { print "pinned namespace", $4 }' /proc/self/mountinfo
-	find /run/menace -xdev -type f -printf 'lease %p\n' 2>/dev/null
+	find /run/menace -xdev -type f ! -name kvm-fails -printf 'lease %p\n' 2>/dev/null
 	grep -l -s '/menace/' /proc/[0-9]*/cgroup | sed 's/^/process /'
 	grep -l -s '^menace-run$' /proc/[0-9]*/comm | sed 's/^/process /'
 }

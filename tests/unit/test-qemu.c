@@ -14,6 +14,7 @@
 
 #include "runtime/backend/document.h"
 #include "runtime/backend/errand.h"
+#include "runtime/backend/qemu_accel.h"
 #include "runtime/backend/qemu_cpio.h"
 #include "runtime/backend/qemu_kernel.h"
 #include "runtime/backend/qemu_result.h"
@@ -339,6 +340,28 @@ static void text_of_a_guest_is_judged(void **state)
 	mr_spec_deinit(&errand.spec);
 }
 
+/* --- acceleration --------------------------------------------------------------------- */
+
+static void a_failure_of_kvm_is_remembered_until_the_next_boot(void **state)
+{
+	struct temptree t;
+
+	(void)state;
+	temptree_make(&t);
+	assert_int_equal(mr_accel_choose(t.fd, "/dev/null"),
+			 MR_ACCEL_KVM); /* a device that opens */
+	assert_int_equal(mr_accel_choose(t.fd, "/proc/self/status"), MR_ACCEL_TCG);
+	assert_int_equal(mr_accel_choose(t.fd, "/dev/none"), MR_ACCEL_TCG);
+	mr_accel_remember_failure(t.fd);
+	assert_int_equal(mr_accel_choose(t.fd, "/dev/null"), MR_ACCEL_TCG);
+	assert_int_equal(mr_accel_choose(-1, "/dev/null"), MR_ACCEL_KVM);
+	assert_int_equal(unlinkat(t.fd, "kvm-fails", 0), 0);
+	temptree_file(t.fd, "kvm-fails",
+		      "00000000-0000-0000-0000-000000000000\n"); /* another boot's */
+	assert_int_equal(mr_accel_choose(t.fd, "/dev/null"), MR_ACCEL_KVM);
+	temptree_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +371,7 @@ int main(void)
 		cmocka_unit_test(archive_tells_what_could_not_be_written),
 		cmocka_unit_test(modules_are_found_by_name),
 		cmocka_unit_test(modules_are_packed_before_those_that_need_them),
+		cmocka_unit_test(a_failure_of_kvm_is_remembered_until_the_next_boot),
 		cmocka_unit_test(result_of_a_guest_is_judged),
 		cmocka_unit_test(text_of_a_guest_is_judged),
 	};
