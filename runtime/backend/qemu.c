@@ -42,7 +42,7 @@
 #define ATTEMPTS 3
 #define PAUSE_BASE_MS 500
 #define BOOT_VARIABLE "MENACE_QEMU_BOOT_TIMEOUT"
-#define BOOT_MS 20000 /* of one attempt, without that */
+#define BOOT_MS 30000 /* of one attempt, without that */
 #define ALL_BOOTS_NS 45000000000ULL /* menace-run waits a minute, see handover.h */
 #define IMAGE_MAX (256 << 20)
 #define INIT_MAX (64 << 20)

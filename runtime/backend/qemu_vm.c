@@ -39,7 +39,7 @@
 #define OUTPUT_SLACK (1 << 20) /* the guest's supervisor sees it a little later */
 #define WALL_SLACK_NS (5000 * MS) /* the guest's own clock decides first */
 #define GRACE_SLACK_NS (5000 * MS)
-#define DRAIN_NS (10000 * MS)
+#define DRAIN_NS (5000 * MS)
 #define LOG_TAIL 480
 #define LAST_MS 1000 /* between the ends of virtiofsd and of QEMU */
 

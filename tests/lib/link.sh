@@ -12,7 +12,7 @@ need_link()
 # 0: this kernel can delay packets.
 has_netem()
 {
-	run --net loopback --set net.latency_ms=1 -- true
+	run --backend native --net loopback --set net.latency_ms=1 -- true
 	[ "$status" -eq 0 ] && return 0
 	assert_status 125
 	assert_contains "$stderr" "this kernel has no sch_netem"
@@ -24,12 +24,12 @@ need_netem()
 	has_netem || skip "no sch_netem"
 }
 
-# Options of menace-run for conditions: shaped KEY=VALUE...
+# Options of menace-run for conditions of this kernel's making: shaped KEY=VALUE...
 shaped()
 {
 	local condition
 
-	options=(--net loopback)
+	options=(--backend native --net loopback)
 	for condition; do
 		options+=(--set "net.$condition")
 	done

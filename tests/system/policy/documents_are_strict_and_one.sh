@@ -36,7 +36,7 @@ assert_refused "there is a policy already"
 
 # Hosts that cannot be told apart.
 policy '"hosts": [{"host": "127.0.0.1", "port": 80, "protocol": "tcp"}]'
-enforced --net loopback -- /bin/true
+enforced --backend native --net loopback -- /bin/true
 assert_status 125
 assert_contains "$stderr" "policy: hosts cannot be enforced"
 assert_reason setup_error

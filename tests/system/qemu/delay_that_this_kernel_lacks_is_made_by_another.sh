@@ -6,6 +6,7 @@
 # the round trip is as long as asked.
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
+. "$repo/tests/lib/limits.sh"
 . "$repo/tests/lib/link.sh"
 
 need_machine
