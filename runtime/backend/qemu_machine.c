@@ -30,10 +30,6 @@
 #define OWN_ID_BASE 0x5e000000u /* + pid: nobody else's */
 #define NOBODY 65534u
 #define ARGS_MAX 64
-/* A panic ends QEMU (-no-reboot). */
-#define KERNEL_LINE                                       \
-	"console=ttyS0 quiet panic=-1 cryptomgr.notests " \
-	"lsm=landlock,lockdown,yama,apparmor,bpf"
 #define FIRST_FD 3 /* of given[] in the new process; the command line has the numbers, too */
 #define ABOVE_ALL 32
 
@@ -70,6 +66,10 @@ const char *mr_machine_find(struct mr_error *err)
 }
 
 /* --- the command line ----------------------------------------------------------------- */
+
+/* A panic ends QEMU (-no-reboot). */
+static const char kernel_line[] = "console=ttyS0 quiet panic=-1 cryptomgr.notests "
+				  "lsm=landlock,lockdown,yama,apparmor,bpf";
 
 struct args {
 	char *v[ARGS_MAX + 1];
@@ -124,7 +124,7 @@ static void fill_args(struct args *args, const char *path, const struct mr_machi
 		"-initrd",
 		"/proc/self/fd/8",
 		"-append",
-		KERNEL_LINE,
+		kernel_line,
 	};
 
 	add(args, path);

@@ -18,18 +18,22 @@ import socket, time
 server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 server.bind(("127.0.0.1", 0))
 client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-client.settimeout(3)
+server.settimeout(2)
+client.settimeout(2)
 best = 9.9
-for i in range(3):
+for i in range(4):
     began = time.monotonic()
-    client.sendto(b"ping", server.getsockname())
-    data, peer = server.recvfrom(10)
-    server.sendto(data, peer)
-    client.recvfrom(10)
-    best = min(best, time.monotonic() - began)
+    try:  # one in a hundred is lost
+        client.sendto(b"ping", server.getsockname())
+        data, peer = server.recvfrom(10)
+        server.sendto(data, peer)
+        client.recvfrom(10)
+        best = min(best, time.monotonic() - began)
+    except TimeoutError:
+        pass
 print(int(best * 1000))
 END
-run --net loopback --timeout 60s --preset '{"NETWORK_LATENCY_MS": 200, "PACKET_DUPLICATION": 100}' \
+run --net loopback --timeout 60s --preset '{"NETWORK_LATENCY_MS": 200, "PACKET_LOSS": 1}' \
 	"$tmp/code.py"
 assert_status 0
 assert_ge "$stdout" 400 "round trip"
@@ -40,4 +44,4 @@ assert_eq "$(json '.receipt.backend.losses | map(.item) | join(" ")')" receipt
 assert_eq "$(json .receipt.network.shaping.engine)" netem
 assert_eq "$(json .receipt.network.shaping.applied.latency_ms)" 200
 assert_ge "$(json '.receipt.network.shaping.measured.probe.rtt_min_ms | floor')" 400
-assert_ge "$(json .receipt.network.shaping.measured.duplicated)" 1
+assert_eq "$(json .receipt.network.shaping.applied.loss_percent)" 1
