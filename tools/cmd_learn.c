@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/backend/child.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
@@ -61,23 +62,6 @@ static int check_count(const char *option, int64_t *value, int64_t fallback, int
 		return 0;
 	return mr_err(err, MR_E_USAGE, ERANGE, "--%s: %jd is out of range; accepted: %jd to %jd",
 		      option, (intmax_t)*value, (intmax_t)min, (intmax_t)max);
-}
-
-/* menace-run stands beside us. */
-static int find_menace_run(char ret[PATH_MAX], struct mr_error *err)
-{
-	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - sizeof("/menace-run"));
-	char *slash;
-
-	if (n < 0)
-		return mr_err(err, MR_E_SYS, errno, "read /proc/self/exe: %m");
-	ret[n] = '\0';
-	slash = strrchr(ret, '/');
-	mr_assert(slash);
-	memcpy(slash, "/menace-run", sizeof("/menace-run"));
-	if (access(ret, X_OK) < 0)
-		return mr_err(err, MR_E_SYS, errno, "%s, which runs the program: %m", ret);
-	return 0;
 }
 
 /* The words for menace-run: what was given, with ours before the "--". */
@@ -244,7 +228,7 @@ static int run(void *values, char **words, struct mr_error *err)
 	if (r == 0)
 		r = check_count("margin", &margin, 0, 0, MARGIN_MAX, err);
 	if (r == 0)
-		r = find_menace_run(program, err);
+		r = mr_child_find_program(program, err);
 	if (r < 0)
 		return r;
 	learned = mr_learned_new();

@@ -7,16 +7,8 @@
 #include <stdbool.h>
 
 #include "runtime/base/json.h"
+#include "runtime/spec/bytes.h"
 #include "runtime/spec/spec.h"
-
-/* bytes.c.  A string, or {"base64": "..."} where the bytes are no UTF-8: malloc'd and followed by
- * a NUL; get_text refuses a NUL among them. */
-int mr_spec_get_bytes(const struct mr_json *json, char **ret, size_t *ret_size,
-		      struct mr_error *err);
-int mr_spec_get_text(const struct mr_json *json, char **ret, struct mr_error *err);
-/* json is where the text stands, for the message. */
-int mr_spec_decode_base64(const struct mr_json *json, const char *text, size_t size, char **ret,
-			  size_t *ret_size, struct mr_error *err);
 
 /* net.c.  Whether the conditions of the link go together, and with the rest. */
 int mr_spec_check_net(const struct mr_spec *spec, const struct mr_spec_labels *labels,
@@ -25,9 +17,6 @@ int mr_spec_check_net(const struct mr_spec *spec, const struct mr_spec_labels *l
 const char *mr_spec_label(const struct mr_spec_labels *labels, enum mr_field_id id);
 /* validate.c.  What a text knob may be beside its length; the message has no noun in front. */
 int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *err);
-
-/* print.c.  A string, or {"base64": "..."} where the bytes are no UTF-8; new reference. */
-json_t *mr_spec_bytes_json(const char *data, size_t size);
 
 /* mocks.c.  One member of "network_mocks"; and the object again, new reference. */
 int mr_spec_take_mock(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err);

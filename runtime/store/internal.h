@@ -11,7 +11,7 @@ struct json_t;
 struct mr_error;
 struct mr_section;
 
-#define MR_STORE_STATEMENTS_MAX 96
+#define MR_STORE_STATEMENTS_MAX 128
 
 struct mr_store {
 	sqlite3 *db;

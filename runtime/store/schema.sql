@@ -380,3 +380,66 @@ ALTER TABLE dns ADD COLUMN server TEXT; -- address that was asked
 ALTER TABLE dns ADD COLUMN questions INTEGER; -- number of them in the message; name is the first
 ALTER TABLE dns ADD COLUMN malformed INTEGER; -- 1: name is what could be read before it made no sense
 ALTER TABLE connections ADD COLUMN closed INTEGER; -- 1: it is, and the amounts are final
+
+--@ 3
+
+--- Workflows: the database of menace flow add, list, show and rm
+CREATE TABLE flows (
+	id INTEGER PRIMARY KEY AUTOINCREMENT, -- what menace flow run takes; never given twice
+	name TEXT NOT NULL, -- of the workflow
+	folder TEXT NOT NULL, -- where its source folder is looked for
+	document TEXT NOT NULL, -- menace-flow(5), with the contents of files in it
+	sha256 TEXT NOT NULL UNIQUE, -- of folder and document: the same is kept once
+	added_us INTEGER NOT NULL -- when
+) STRICT;
+
+--- Runs of workflows
+CREATE TABLE flow_runs (
+	flow_run TEXT PRIMARY KEY, -- 16 hex digits; menace flow run --resume takes them
+	name TEXT NOT NULL, -- of the workflow
+	folder TEXT NOT NULL, -- of its source folder
+	document TEXT NOT NULL, -- as in flows
+	jobs INTEGER NOT NULL, -- steps at once
+	started_us INTEGER NOT NULL, -- when
+	ended_us INTEGER, -- when; NULL: it is going on, or waits to be resumed
+	passed INTEGER -- 1: every step ended well
+) STRICT, WITHOUT ROWID;
+CREATE INDEX flow_runs_started ON flow_runs (started_us);
+
+--- Steps of these that are done: each is there once, whatever ended the program meanwhile
+CREATE TABLE flow_steps (
+	flow_run TEXT NOT NULL, -- the run of the workflow
+	n INTEGER NOT NULL, -- place of the step in the workflow; the run of all together comes last
+	name TEXT NOT NULL, -- of the step
+	state TEXT NOT NULL CHECK (state IN ('done', 'skipped')), -- skipped: what it needs did not end well
+	passed INTEGER NOT NULL, -- 1: it ended well
+	run TEXT, -- run_id of its sandbox
+	detail TEXT NOT NULL, -- JSON: numbers, limits, end of the output
+	PRIMARY KEY (flow_run, n)
+) STRICT, WITHOUT ROWID;
+
+--- Matrices: menace scenario run
+CREATE TABLE matrices (
+	matrix TEXT PRIMARY KEY, -- 16 hex digits; menace scenario run --resume takes them
+	name TEXT NOT NULL, -- of the workflow or program
+	folder TEXT NOT NULL, -- of its source folder
+	document TEXT NOT NULL, -- the workflow
+	options TEXT NOT NULL, -- JSON: what decides which cells there are, with all presets
+	started_us INTEGER NOT NULL, -- when
+	ended_us INTEGER -- when all cells were there; NULL: it is going on, or waits to be resumed
+) STRICT, WITHOUT ROWID;
+CREATE INDEX matrices_started ON matrices (started_us);
+
+--- Cells of these that are done: each is there once
+CREATE TABLE cells (
+	matrix TEXT NOT NULL, -- the matrix
+	n INTEGER NOT NULL, -- place of the cell in it
+	scenario TEXT NOT NULL, -- its name
+	level TEXT NOT NULL, -- low, high, or - for a scenario without levels
+	replicate INTEGER NOT NULL, -- 0, 1, 2 and so on
+	arm TEXT NOT NULL CHECK (arm IN ('on', 'off')), -- with the conditions, or without them
+	seed INTEGER NOT NULL, -- of what is random in it; the same in both arms
+	verdict TEXT NOT NULL CHECK (verdict IN ('passed', 'failed', 'inconclusive', 'error')), -- of it
+	detail TEXT NOT NULL, -- JSON: why, what was in force, numbers of each copy
+	PRIMARY KEY (matrix, n)
+) STRICT, WITHOUT ROWID;

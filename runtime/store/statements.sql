@@ -548,3 +548,58 @@ GROUP BY object, detail ->> 'protocol' ORDER BY object;
 SELECT (SELECT state FROM probes WHERE run_id = :run_id AND name = 'exec') AS exec,
 	(SELECT state FROM probes WHERE run_id = :run_id AND name = 'connect') AS connect,
 	(SELECT proof ->> 'mode' FROM receipts WHERE run_id = :run_id AND layer = 'network') AS net;
+
+--@ flow.add
+INSERT INTO flows (name, folder, document, sha256, added_us)
+VALUES (:name, :folder, :document, :sha256, :added_us) ON CONFLICT (sha256) DO NOTHING;
+
+--@ flow.find
+SELECT id FROM flows WHERE sha256 = :sha256;
+
+--@ flow.get
+SELECT * FROM flows WHERE id = :id;
+
+--@ flow.list
+SELECT id, name, folder, json_array_length(document, '$.steps') AS steps, added_us FROM flows
+ORDER BY id;
+
+--@ flow.remove
+DELETE FROM flows WHERE id = :id RETURNING id;
+
+--@ flow_run.begin
+INSERT INTO flow_runs (flow_run, name, folder, document, jobs, started_us)
+VALUES (:flow_run, :name, :folder, :document, :jobs, :started_us);
+
+--@ flow_run.get
+SELECT * FROM flow_runs WHERE flow_run = :flow_run;
+
+--@ flow_run.list
+SELECT flow_run, name, started_us, ended_us, passed, count(n) AS steps FROM flow_runs
+LEFT JOIN flow_steps USING (flow_run) GROUP BY flow_run ORDER BY started_us DESC LIMIT :limit;
+
+--@ flow_run.step
+INSERT INTO flow_steps (flow_run, n, name, state, passed, run, detail)
+VALUES (:flow_run, :n, :name, :state, :passed, :run, :detail);
+
+--@ flow_run.steps
+SELECT detail FROM flow_steps WHERE flow_run = :flow_run ORDER BY n;
+
+--@ flow_run.end
+UPDATE flow_runs SET ended_us = :ended_us, passed = :passed WHERE flow_run = :flow_run;
+
+--@ matrix.begin
+INSERT INTO matrices (matrix, name, folder, document, options, started_us)
+VALUES (:matrix, :name, :folder, :document, :options, :started_us);
+
+--@ matrix.get
+SELECT * FROM matrices WHERE matrix = :matrix;
+
+--@ matrix.end
+UPDATE matrices SET ended_us = :ended_us WHERE matrix = :matrix;
+
+--@ matrix.cell
+INSERT INTO cells (matrix, n, scenario, level, replicate, arm, seed, verdict, detail)
+VALUES (:matrix, :n, :scenario, :level, :replicate, :arm, :seed, :verdict, :detail);
+
+--@ matrix.cells
+SELECT n, detail FROM cells WHERE matrix = :matrix ORDER BY n;

@@ -14,7 +14,8 @@ mount_kept size=16m
 # The first schema: without what later sections add.
 make_old()
 {
-	edit "$(sed -n '/^--@ 2/,$s/^ALTER TABLE \([a-z]*\) ADD COLUMN \([a-z_]*\) .*/ALTER TABLE \1 DROP COLUMN \2;/p' \
+	edit "$(sed -n -e '/^--@ 2/,$s/^ALTER TABLE \([a-z]*\) ADD COLUMN \([a-z_]*\) .*/ALTER TABLE \1 DROP COLUMN \2;/p' \
+		-e '/^--@ 2/,$s/^CREATE TABLE \([a-z_]*\) .*/DROP TABLE \1;/p' \
 		"$repo/runtime/store/schema.sql") PRAGMA user_version = 1"
 }
 version()

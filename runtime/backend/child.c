@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Child
+ *
+ * The process is a group of its own: an interrupt from the terminal is the
+ * caller's, who decides what of it goes on to whom.  A pidfd in the loop tells the
+ * end.  A child that is given up gets SIGTERM, by which menace-run takes its
+ * sandbox down before it goes; it is waited for.
+ */
+#include "runtime/backend/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/io.h"
+#include "runtime/base/json.h"
+#include "runtime/base/loop.h"
+#include "runtime/base/str.h"
+
+#define RESULT_MAX (256 << 20)
+#define SAID_MAX 300 /* bytes of its messages that are passed on */
+
+struct mr_child {
+	struct mr_loop *loop;
+	struct mr_source source; /* the pidfd */
+	pid_t pid;
+	int result_fd, said_fd;
+	int status; /* of waitpid(2), once it has ended */
+	json_t *result;
+	void (*on_end)(struct mr_child *child, void *owner);
+	void *owner;
+};
+
+int mr_child_find_program(char ret[PATH_MAX], struct mr_error *err)
+{
+	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - sizeof("/menace-run"));
+	char *slash;
+
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, errno, "read /proc/self/exe: %m");
+	ret[n] = '\0';
+	slash = strrchr(ret, '/');
+	mr_assert(slash);
+	memcpy(slash, "/menace-run", sizeof("/menace-run"));
+	if (access(ret, X_OK) < 0)
+		return mr_err(err, MR_E_SYS, errno, "%s, which runs programs: %m", ret);
+	return 0;
+}
+
+/* --- starting -------------------------------------------------------------- */
+
+static int open_memory(const char *name, int *ret, struct mr_error *err)
+{
+	*ret = memfd_create(name, MFD_CLOEXEC);
+	return *ret < 0 ? mr_err(err, MR_E_SYS, errno, "memfd_create: %m") : 0;
+}
+
+static int write_spec(const json_t *spec, int *ret, struct mr_error *err)
+{
+	mr_auto_free char *text = json_dumps(spec, JSON_COMPACT | JSON_ENSURE_ASCII);
+	int r = open_memory("menace-spec", ret, err);
+
+	mr_assert(text);
+	if (r == 0)
+		r = mr_write_full(*ret, text, strlen(text));
+	if (r < 0 && *ret >= 0)
+		return mr_err(err, MR_E_SYS, -r, "request for menace-run: %m");
+	return r;
+}
+
+/* In the child, between fork and exec. */
+static _Noreturn void become(char **argv, pid_t parent, const int *fds, size_t n_fds, int said_fd)
+{
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	bool good = null >= 0 && setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
+		    dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
+		    dup2(said_fd, STDERR_FILENO) >= 0;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL); /* the caller's signals come by a descriptor */
+	for (size_t i = 0; i < n_fds; i++)
+		good = good && fcntl(fds[i], F_SETFD, 0) == 0;
+	if (good && getppid() == parent) /* else: it died before it could be watched */
+		execv(argv[0], argv);
+	_exit(125);
+}
+
+static int spawn(const struct mr_child_opts *opts, struct mr_child *child, int spec_fd,
+		 struct mr_error *err)
+{
+	mr_auto_free char *program = mr_str_dup(opts->program);
+	mr_auto_free char *spec = mr_str_format("--spec=/proc/self/fd/%d", spec_fd);
+	mr_auto_free char *json = mr_str_format("--json=FD:%d", child->result_fd);
+	mr_auto_free char *store =
+		opts->store ? mr_str_format("--store=%s", opts->store) : mr_str_dup("--quiet");
+	char quiet[] = "--quiet";
+	char *argv[] = { program, quiet, spec, json, store, NULL };
+	const int fds[] = { spec_fd, child->result_fd };
+	const pid_t parent = getpid();
+
+	child->pid = fork();
+	if (child->pid == 0)
+		become(argv, parent, fds, N_ELEMENTS(fds), child->said_fd);
+	return child->pid < 0 ? mr_err(err, MR_E_SYS, errno, "fork: %m") : 0;
+}
+
+static int wait_for(struct mr_child *child)
+{
+	pid_t got;
+
+	do
+		got = waitpid(child->pid, &child->status, 0);
+	while (got < 0 && errno == EINTR);
+	child->pid = 0;
+	return got < 0 ? -errno : 0;
+}
+
+static void on_pidfd(struct mr_source *source, uint32_t events)
+{
+	struct mr_child *child = source->owner;
+	int fd = source->fd;
+
+	(void)events;
+	mr_loop_remove(child->loop, source);
+	mr_close(fd);
+	wait_for(child);
+	child->on_end(child, child->owner);
+}
+
+static int watch(struct mr_child *child, struct mr_error *err)
+{
+	mr_auto_close int fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	int r;
+
+	if (fd < 0)
+		return mr_err(err, MR_E_SYS, errno, "pidfd_open: %m");
+	fcntl(fd, F_SETFD, FD_CLOEXEC); /* it is, since Linux 5.3 */
+	r = mr_loop_add(child->loop, &child->source, fd, EPOLLIN, on_pidfd, child, err);
+	if (r == 0)
+		mr_take_fd(fd);
+	return r;
+}
+
+int mr_child_start(const struct mr_child_opts *opts, struct mr_child **ret, struct mr_error *err)
+{
+	struct mr_child *child = mr_str_alloc(sizeof(*child));
+	mr_auto_close int spec_fd = -1;
+	int r;
+
+	child->loop = opts->loop;
+	child->source.fd = child->result_fd = child->said_fd = -1;
+	child->on_end = opts->on_end;
+	child->owner = opts->owner;
+	r = write_spec(opts->spec, &spec_fd, err);
+	if (r == 0)
+		r = open_memory("menace-result", &child->result_fd, err);
+	if (r == 0)
+		r = open_memory("menace-messages", &child->said_fd, err);
+	if (r == 0)
+		r = spawn(opts, child, spec_fd, err);
+	if (r == 0)
+		r = watch(child, err);
+	if (r < 0) {
+		mr_child_free(child);
+		return mr_err_wrap(err, r, "start menace-run");
+	}
+	*ret = child;
+	return 0;
+}
+
+/* --- the end --------------------------------------------------------------- */
+
+/* What it said, on one line. */
+static void read_said(const struct mr_child *child, char said[SAID_MAX])
+{
+	ssize_t n = pread(child->said_fd, said, SAID_MAX - 1, 0);
+
+	said[n < 0 ? 0 : n] = '\0';
+	for (char *p = said; *p; p++)
+		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+			*p = *p == '\n' && p[1] == '\0' ? '\0' : ' ';
+}
+
+static int fail_without_result(const struct mr_child *child, struct mr_error *err)
+{
+	char said[SAID_MAX];
+
+	read_said(child, said);
+	if (WIFSIGNALED(child->status))
+		return mr_err(err, MR_E_PROTO, EPIPE, "menace-run was killed by signal %d",
+			      WTERMSIG(child->status));
+	return mr_err(err, MR_E_PROTO, EPIPE, "menace-run ended with status %d%s%s",
+		      WEXITSTATUS(child->status), said[0] ? ": " : " and said nothing", said);
+}
+
+int mr_child_result(struct mr_child *child, const json_t **ret, struct mr_error *err)
+{
+	mr_auto_free char *text = NULL;
+	struct stat st;
+	ssize_t n;
+	int r = 0;
+
+	if (!child->result) {
+		if (fstat(child->result_fd, &st) < 0 || st.st_size == 0 || st.st_size > RESULT_MAX)
+			return fail_without_result(child, err);
+		text = mr_str_alloc((size_t)st.st_size + 1);
+		if (lseek(child->result_fd, 0, SEEK_SET) < 0)
+			return mr_err(err, MR_E_SYS, errno, "result of menace-run: %m");
+		n = mr_read_full(child->result_fd, text, (size_t)st.st_size);
+		if (n < 0)
+			return mr_err(err, MR_E_SYS, (int)-n, "result of menace-run: %m");
+		r = mr_json_parse(text, (size_t)n, "result of menace-run", &child->result, err);
+	}
+	if (r == 0)
+		*ret = child->result;
+	return r;
+}
+
+void mr_child_interrupt(struct mr_child *child)
+{
+	if (child->pid > 0)
+		kill(child->pid, SIGTERM);
+}
+
+struct mr_child *mr_child_free(struct mr_child *child)
+{
+	if (!child)
+		return NULL;
+	if (child->source.fd >= 0) {
+		int fd = child->source.fd;
+
+		mr_loop_remove(child->loop, &child->source);
+		mr_close(fd);
+	}
+	if (child->pid > 0) {
+		kill(child->pid, SIGTERM);
+		wait_for(child);
+	}
+	mr_close(child->result_fd);
+	mr_close(child->said_fd);
+	json_decref(child->result);
+	free(child);
+	return NULL;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folder: whole folders, by descriptors
+ *
+ * What is in them was made by programs that nobody trusts: no link is followed, and
+ * neither devices nor sockets nor fifos are copied.
+ */
+#pragma once
+
+struct mr_error;
+
+/* Copy what is in from_fd into to_fd, over what is there: files and links are replaced, folders
+ * joined.  skip: a name at the top that is left out, or NULL. */
+int mr_folder_copy(int from_fd, int to_fd, const char *skip, struct mr_error *err);
+/* A file or a tree below parent_fd, name one component; what is not there is no error. */
+int mr_folder_remove(int parent_fd, const char *name, struct mr_error *err);
+/* A folder that was made to keep what changed (menace-run --keep-changes): remove what it lists, copy
+ * the rest.  The same again changes nothing more. */
+int mr_folder_apply_kept(int kept_fd, int to_fd, struct mr_error *err);

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Metrics
+ *
+ * A step is classified by facts: how its run ended, which limits were met, what was
+ * denied, whether a failure was injected.  What the program says of itself decides
+ * nothing.
+ */
+#include "runtime/flow/metrics.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/base/str.h"
+#include "runtime/flow/workflow.h"
+
+#define OUTPUT_MAX 4096 /* bytes of each stream in a row */
+
+static json_t *at(const json_t *json, const char *a, const char *b, const char *c)
+{
+	json_t *value = json_object_get(json, a);
+
+	if (b)
+		value = json_object_get(value, b);
+	return c ? json_object_get(value, c) : value;
+}
+
+static const char *text_of(const json_t *json, const char *key)
+{
+	const char *text = json_string_value(json_object_get(json, key));
+
+	return text ? text : "";
+}
+
+/* Microseconds as seconds; null when nobody measured. */
+static json_t *seconds(const json_t *us)
+{
+	return json_is_integer(us) ? json_real((double)json_integer_value(us) / 1e6) : json_null();
+}
+
+static json_t *copy(json_t *value)
+{
+	return value ? json_incref(value) : json_null();
+}
+
+static bool passed(const json_t *result)
+{
+	return strcmp(text_of(result, "reason"), "exited") == 0 &&
+	       json_integer_value(at(result, "exit", "status", NULL)) == 0;
+}
+
+static json_int_t lost_events(const json_t *result)
+{
+	const json_t *losses = at(result, "telemetry", "losses", NULL);
+	json_int_t lost = 0;
+
+	for (size_t i = 0; i < json_array_size(losses); i++)
+		lost += json_integer_value(json_object_get(json_array_get(losses, i), "count"));
+	return lost;
+}
+
+/* --- classes --------------------------------------------------------------- */
+
+static const struct class
+{
+	const char *name, *policy, *message;
+} classes[] = {
+	{ "expected_simulation_misuse", "handled_expected_failure", NULL },
+	{ "policy_enforcement_event", "policy_enforcement", NULL },
+	{ "infrastructure", "retry_infrastructure", NULL },
+	{ "runtime_regression", "retry_runtime_regression", NULL },
+};
+
+static const struct class *classify(const json_t *result)
+{
+	const char *reason = text_of(result, "reason");
+	const json_int_t denials = json_integer_value(at(result, "denials", "total", NULL));
+
+	if (passed(result))
+		return NULL;
+	if (strcmp(reason, "injected") == 0)
+		return &classes[0];
+	if (strcmp(reason, "setup_error") == 0)
+		return &classes[2];
+	if (strcmp(reason, "seccomp") == 0 || (denials > 0 && strcmp(reason, "exited") == 0))
+		return &classes[1];
+	return &classes[3];
+}
+
+/* The words that such denials are known by. */
+static const char *policy_message(const json_t *result)
+{
+	const json_t *layers = at(result, "denials", "by_layer", NULL);
+
+	if (json_integer_value(json_object_get(layers, "network")) > 0)
+		return "network access disabled";
+	if (json_integer_value(json_object_get(layers, "mount")) > 0 ||
+	    json_integer_value(json_object_get(layers, "landlock")) > 0)
+		return "file write disabled";
+	return NULL;
+}
+
+/* Why it did not end well, in words; NULL: it did. */
+static json_t *exception_of(const json_t *result)
+{
+	const char *reason = text_of(result, "reason");
+	const char *message = text_of(json_object_get(result, "error"), "message");
+	const json_int_t status = json_integer_value(at(result, "exit", "status", NULL));
+
+	if (passed(result))
+		return json_null();
+	if (message[0])
+		return json_sprintf("%s: %s", reason, message);
+	if (strcmp(reason, "exited") == 0)
+		return json_sprintf("exited with status %lld", (long long)status);
+	if (strcmp(reason, "wall_timeout") == 0)
+		return json_string("module exceeded timeout");
+	if (strcmp(reason, "oom") == 0)
+		return json_string("module exceeded memory limit");
+	return json_string(reason);
+}
+
+/* --- rows ------------------------------------------------------------------ */
+
+static const char *name_of(const struct mr_flow *flow, size_t n)
+{
+	return n < flow->n_steps ? flow->steps[n].name : "combined";
+}
+
+static json_t *begin_row(const struct mr_flow *flow, size_t n, const char *state)
+{
+	return json_pack("{s:I, s:s, s:s, s:s}", "n", (json_int_t)n, "name", name_of(flow, n),
+			 "kind", n < flow->n_steps ? "step" : "combined", "state", state);
+}
+
+json_t *mr_metrics_skipped(const struct mr_flow *flow, size_t n, const char *why)
+{
+	json_t *row = begin_row(flow, n, "skipped");
+
+	json_object_set_new(row, "why", json_string(why));
+	json_object_set_new(row, "passed", json_false());
+	return row;
+}
+
+/* The end of what it said: there stands why it failed. */
+static json_t *output_of(const json_t *stream)
+{
+	const char *text = json_string_value(json_object_get(stream, "text"));
+	size_t n = text ? strlen(text) : 0;
+	size_t begin = n > OUTPUT_MAX ? n - OUTPUT_MAX : 0;
+
+	if (!text)
+		return json_null();
+	while (begin > 0 && ((unsigned char)text[begin] & 0xc0) == 0x80)
+		begin++;
+	return json_string(text + begin);
+}
+
+static json_t *metrics_of(const struct mr_flow *flow, size_t n, const json_t *result)
+{
+	const json_t *usage = json_object_get(result, "usage");
+	const struct class *class = classify(result);
+	json_t *cpu = at(usage, "cpu", "usage_us", NULL);
+	json_t *peak = at(usage, "memory", "peak_bytes", NULL);
+	json_t *fixtures = n < flow->n_steps ? flow->steps[n].fixtures : NULL;
+
+	/* The control group is new: nothing was used before. */
+	return json_pack("{s:s, s:o, s:f, s:o, s:o, s:i, s:n, s:o, s:o, s:b, s:o, s:[], s:o, s:o, "
+			 "s:n, s:n, s:n, s:s?, s:s?}",
+			 "name", name_of(flow, n), "duration",
+			 seconds(json_object_get(usage, "wall_us")), "cpu_before", 0.0, "cpu_after",
+			 seconds(cpu), "cpu_delta", seconds(cpu), "memory_before", 0,
+			 "memory_after", "memory_delta", copy(peak), "memory_peak", copy(peak),
+			 "success", passed(result), "exception", exception_of(result), "frames",
+			 "result", output_of(json_object_get(result, "stdout")), "fixtures",
+			 fixtures ? json_incref(fixtures) : json_null(), "coverage_files",
+			 "coverage_functions", "entropy_delta", "failure_classification",
+			 class ? class->name : NULL, "retry_policy", class ? class->policy : NULL);
+}
+
+json_t *mr_metrics_row(const struct mr_flow *flow, size_t n, const json_t *result)
+{
+	static const char *const kept[] = { "run_id", "started_at", "reason", "exit",
+					    "error",  "usage",	    "limits", "limits_hit" };
+	json_t *row = begin_row(flow, n, "done");
+
+	for (size_t i = 0; i < N_ELEMENTS(kept); i++)
+		json_object_set_new(row, kept[i], copy(json_object_get(result, kept[i])));
+	json_object_set_new(row, "passed", json_boolean(passed(result)));
+	json_object_set_new(row, "denials", copy(at(result, "denials", "total", NULL)));
+	json_object_set_new(row, "policy_message",
+			    policy_message(result) ? json_string(policy_message(result))
+						   : json_null());
+	json_object_set_new(row, "degraded", copy(at(result, "receipt", "degraded", NULL)));
+	json_object_set_new(row, "lost_events", json_integer(lost_events(result)));
+	json_object_set_new(row, "stdout", output_of(json_object_get(result, "stdout")));
+	json_object_set_new(row, "stderr", output_of(json_object_get(result, "stderr")));
+	json_object_set_new(row, "metrics", metrics_of(flow, n, result));
+	return row;
+}
+
+/* --- the whole ------------------------------------------------------------- */
+
+bool mr_metrics_passed(const json_t *rows)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		/* That the steps cannot be put together is nobody's failure. */
+		if (strcmp(text_of(row, "kind"), "combined") == 0 &&
+		    strcmp(text_of(row, "state"), "skipped") == 0)
+			continue;
+		all = all && json_is_true(json_object_get(row, "passed"));
+	}
+	return all;
+}
+
+static void add_keyed(json_t *telemetry, const char *member, const char *key, json_t *value)
+{
+	json_t *object = json_object_get(telemetry, member);
+
+	if (!object) {
+		object = json_object();
+		json_object_set_new(telemetry, member, object);
+	}
+	json_object_set(object, key, value ? value : json_null());
+}
+
+static const struct {
+	const char *member, *metric;
+	bool if_any; /* where it says nothing it is left out */
+} columns[] = {
+	{ "time_per_module", "duration", false },
+	{ "cpu_per_module", "cpu_delta", false },
+	{ "memory_per_module", "memory_delta", false },
+	{ "peak_memory_per_module", "memory_peak", false },
+	{ "results", "result", false },
+	{ "module_fixtures", "fixtures", false },
+	{ "retry_policy_per_module", "retry_policy", true },
+	{ "failure_classification_per_module", "failure_classification", true },
+};
+
+static void add_row(json_t *telemetry, const json_t *row)
+{
+	const json_t *metrics = json_object_get(row, "metrics");
+	char key[96]; /* by index and name: names alone would hide each other */
+
+	snprintf(key, sizeof(key), "%lld:%s",
+		 (long long)json_integer_value(json_object_get(row, "n")), text_of(row, "name"));
+	for (size_t i = 0; i < N_ELEMENTS(columns); i++) {
+		json_t *value = json_object_get(metrics, columns[i].metric);
+
+		if (!columns[i].if_any || !json_is_null(value))
+			add_keyed(telemetry, columns[i].member, key, value);
+	}
+}
+
+struct sums {
+	json_int_t modules, crashes, expected, peak, lost;
+};
+
+static void add_to_sums(struct sums *sums, const json_t *row)
+{
+	const json_t *metrics = json_object_get(row, "metrics");
+	const char *class = text_of(metrics, "failure_classification");
+	const json_int_t peak = json_integer_value(json_object_get(metrics, "memory_peak"));
+	const bool expected = strcmp(class, classes[0].name) == 0;
+
+	sums->modules++;
+	sums->expected += expected;
+	sums->crashes += class[0] && !expected;
+	sums->lost += json_integer_value(json_object_get(row, "lost_events"));
+	if (peak > sums->peak)
+		sums->peak = peak;
+}
+
+/* What the whole costs more, or less, than its parts alone. */
+static json_t *synergy(const json_t *rows)
+{
+	double parts[2] = { 0, 0 }, whole[2] = { 0, 0 };
+	bool any = false;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const json_t *metrics = json_object_get(row, "metrics");
+		const bool combined = strcmp(text_of(row, "kind"), "combined") == 0;
+		double *to = combined ? whole : parts;
+
+		any = any || (combined && metrics);
+		to[0] += json_number_value(json_object_get(metrics, "duration"));
+		to[1] += json_number_value(json_object_get(metrics, "cpu_delta"));
+	}
+	if (!any)
+		return json_null();
+	return json_pack("{s:f, s:f}", "duration", whole[0] - parts[0], "cpu", whole[1] - parts[1]);
+}
+
+static json_t *telemetry_of(const json_t *rows)
+{
+	json_t *telemetry = json_object();
+	struct sums sums = { 0 };
+
+	for (size_t i = 0; i < N_ELEMENTS(columns); i++)
+		if (!columns[i].if_any)
+			json_object_set_new(telemetry, columns[i].member, json_object());
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		if (strcmp(text_of(row, "kind"), "step") != 0 || !json_object_get(row, "metrics"))
+			continue;
+		add_row(telemetry, row);
+		add_to_sums(&sums, row);
+	}
+	json_object_set_new(telemetry, "crash_frequency",
+			    json_real(sums.modules ? (double)sums.crashes / (double)sums.modules
+						   : 0));
+	json_object_set_new(telemetry, "peak_memory", json_integer(sums.peak));
+	json_object_set_new(telemetry, "handled_expected_failures", json_integer(sums.expected));
+	json_object_set_new(telemetry, "lost_events", json_integer(sums.lost));
+	json_object_set_new(telemetry, "synergy", synergy(rows));
+	return telemetry;
+}
+
+json_t *mr_metrics_document(const struct mr_flow *flow, const json_t *rows)
+{
+	json_t *modules = json_array();
+	json_int_t crashes = 0;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		json_t *metrics = json_object_get(json_array_get(rows, i), "metrics");
+
+		if (!metrics || strcmp(text_of(json_array_get(rows, i), "kind"), "step") != 0)
+			continue;
+		json_array_append(modules, metrics);
+		crashes += !json_is_true(json_object_get(metrics, "success")) &&
+			   strcmp(text_of(metrics, "failure_classification"), classes[0].name) != 0;
+	}
+	return json_pack("{s:s, s:s, s:s, s:O, s:o, s:I, s:o}", "schema", "menace.flow-result/1",
+			 "flow", flow->name, "status",
+			 mr_metrics_passed(rows) ? "passed" : "failed", "steps", rows, "modules",
+			 modules, "crash_count", crashes, "telemetry", telemetry_of(rows));
+}
