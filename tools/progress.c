@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/base/loop.h"
+#include "runtime/base/units.h"
 
 #define FIRST_NS 300000000ULL
 #define EACH_NS 100000000ULL
@@ -27,9 +28,31 @@ void mr_progress_begin(struct mr_progress *progress, const char *what)
 		progress->next_ns = now + FIRST_NS;
 }
 
+void mr_progress_begin_at(struct mr_progress *progress, const char *what, uint64_t done)
+{
+	mr_progress_begin(progress, what);
+	progress->before = done;
+	progress->rate = true;
+}
+
+/* ", 12.5 a second, 40 s left" */
+static void add_rate(const struct mr_progress *progress, uint64_t now, uint64_t done,
+		     uint64_t total, char *buf, size_t size)
+{
+	const double seconds = (double)(now - progress->begin_ns) / 1e9;
+	const double n = (double)(done - progress->before);
+	char left[MR_UNITS_SIZE];
+
+	buf[0] = '\0';
+	if (!progress->rate || done <= progress->before || done > total)
+		return;
+	mr_units_human_time(left, (uint64_t)((double)(total - done) * seconds / n * 1e9));
+	snprintf(buf, size, ", %.3g a second, %s left", n / seconds, left);
+}
+
 void mr_progress_tell(struct mr_progress *progress, uint64_t done, uint64_t total)
 {
-	char line[120];
+	char line[160], rate[80];
 	uint64_t now;
 	int n;
 
@@ -39,10 +62,11 @@ void mr_progress_tell(struct mr_progress *progress, uint64_t done, uint64_t tota
 	if (now < progress->next_ns)
 		return;
 	progress->next_ns = now + EACH_NS;
+	add_rate(progress, now, done, total, rate, sizeof(rate));
 	if (total)
-		n = snprintf(line, sizeof(line), "%.60s: %ju of %ju (%ju %%)", progress->what,
+		n = snprintf(line, sizeof(line), "%.60s: %ju of %ju (%ju %%)%s", progress->what,
 			     (uintmax_t)done, (uintmax_t)total,
-			     (uintmax_t)(done >= total ? 100 : done * 100 / total));
+			     (uintmax_t)(done >= total ? 100 : done * 100 / total), rate);
 	else
 		n = snprintf(line, sizeof(line), "%.60s: %ju", progress->what, (uintmax_t)done);
 	fprintf(stderr, "\r%-*s", progress->shown, line);

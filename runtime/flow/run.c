@@ -378,7 +378,7 @@ void mr_flow_run_interrupt(struct mr_flow_run *run)
 
 int mr_flow_run_outcome(const struct mr_flow_run *run, struct mr_error *err)
 {
-	if (run->failed < 0)
+	if (run->failed < 0 && err)
 		*err = run->error;
 	return run->failed < 0 ? run->failed : run->interrupted;
 }

@@ -43,7 +43,7 @@ int mr_flow_run_start(const struct mr_flow_run_opts *opts, struct mr_flow_run **
 		      struct mr_error *err);
 /* No further step begins, those that run are interrupted; the end still comes. */
 void mr_flow_run_interrupt(struct mr_flow_run *run);
-/* After the end: 0; 1 it was interrupted; negative: what went wrong with us. */
+/* After the end: 0; 1 it was interrupted; negative: what went wrong with us (err may be NULL). */
 int mr_flow_run_outcome(const struct mr_flow_run *run, struct mr_error *err);
 /* Rows by n; borrowed. */
 const struct json_t *mr_flow_run_rows(const struct mr_flow_run *run);

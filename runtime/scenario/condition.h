@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Condition: a preset in a request, and whether it took effect
+ *
+ * A preset of a scenario wins over what a request says for itself, but for
+ * everything that it does not name.  What was asked for is never taken for what
+ * was: mr_condition_judge() goes by results alone.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_t;
+struct mr_error;
+
+struct mr_condition {
+	struct json_t *preset; /* with its seed, without what is made by who runs copies */
+	struct json_t *knobs; /* {"section.name": ...} that it sets */
+	struct json_t *best_effort; /* what may go unenforced, so that the run says so */
+	const char *net; /* net.mode that it needs, or NULL */
+	uint64_t copies; /* CONCURRENCY_LEVEL times CONCURRENCY_MULTIPLIER */
+	bool on; /* false: the same request without the conditions */
+};
+
+/* MR_E_USAGE: the preset is malformed. */
+int mr_condition_init(const struct json_t *preset, uint64_t seed, bool on, struct mr_condition *ret,
+		      struct mr_error *err);
+void mr_condition_deinit(struct mr_condition *condition);
+/* Put it into a request, menace.spec/1. */
+void mr_condition_apply(const struct mr_condition *condition, struct json_t *spec);
+
+/* What results say of it, one after the other. */
+struct mr_condition_proof {
+	struct json_t *missing; /* texts: what was not in force; any of them is enough */
+	struct json_t *unmet; /* texts: in force, and nothing met it */
+	bool unmet_now; /* in the last result */
+	struct json_t *in_force; /* {name: what the kernel, or who does it, says} */
+	size_t n, n_unmet; /* results; those in which nothing met it */
+};
+void mr_condition_proof_init(struct mr_condition_proof *proof);
+void mr_condition_proof_deinit(struct mr_condition_proof *proof);
+void mr_condition_judge(const struct mr_condition *condition, const struct json_t *result,
+			struct mr_condition_proof *proof);
+/* Texts why nothing can be concluded, new reference; empty: it took effect. */
+struct json_t *mr_condition_why(const struct mr_condition_proof *proof);

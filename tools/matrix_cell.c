@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cell of a matrix
+ *
+ * Each copy is a run of the workflow, all of them begin together.  How many of them
+ * were really running at one time is taken from what their sandboxes say of begin
+ * and end.
+ */
+#include "tools/matrix_cell.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json.h"
+#include "runtime/base/log.h"
+#include "runtime/base/loop.h"
+#include "runtime/base/str.h"
+#include "runtime/flow/fixture.h"
+#include "runtime/flow/folder.h"
+#include "runtime/flow/run.h"
+#include "runtime/flow/workflow.h"
+#include "runtime/scenario/condition.h"
+#include "tools/flow_session.h"
+
+struct copy {
+	struct mr_matrix_cell *cell;
+	struct mr_flow_run *run;
+	char *folder;
+	bool ended;
+	double wall_ms, cpu_ms, peak;
+	int64_t begin_us, end_us; /* of its sandboxes; 0: it had none */
+	json_t *runs; /* ids */
+};
+
+struct mr_matrix_cell {
+	struct mr_matrix_cell_opts opts;
+	struct mr_condition condition;
+	struct mr_condition_proof proof;
+	struct mr_load load;
+	struct copy *copies;
+	size_t n_copies, n_ended, n_passed;
+	uint64_t begin_ns, end_ns;
+	bool interrupted;
+	char *broken; /* what of ours failed, or NULL */
+	char *because; /* the first failure of a step, in words, or NULL */
+};
+
+/* --- before ---------------------------------------------------------------- */
+
+static void max_into(uint64_t *a, uint64_t b)
+{
+	if (b > *a)
+		*a = b;
+}
+
+/* The widest step: they run one after the other. */
+static int find_load(struct mr_matrix_cell *cell, struct mr_error *err)
+{
+	const struct mr_flow *flow = cell->opts.session->flow;
+
+	for (size_t i = 0; i < flow->n_steps; i++) {
+		mr_auto_json json_t *spec = json_deep_copy(flow->steps[i].spec);
+		struct mr_load load = { 0 };
+		int r;
+
+		mr_condition_apply(&cell->condition, spec);
+		r = mr_admission_load(spec, cell->opts.cap, &load, err);
+		if (r < 0)
+			return mr_err_wrap(err, r, "scenario \"%s\", step \"%s\"",
+					   json_string_value(
+						   json_object_get(cell->opts.scenario, "name")),
+					   flow->steps[i].name);
+		max_into(&cell->load.cpus, load.cpus);
+		max_into(&cell->load.memory, load.memory);
+		max_into(&cell->load.pids, load.pids);
+	}
+	return 0;
+}
+
+int mr_matrix_cell_new(const struct mr_matrix_cell_opts *opts, struct mr_matrix_cell **ret,
+		       struct mr_error *err)
+{
+	struct mr_matrix_cell *cell = mr_str_alloc(sizeof(*cell));
+	uint64_t fit;
+	int r;
+
+	cell->opts = *opts;
+	mr_condition_proof_init(&cell->proof);
+	r = mr_condition_init(json_object_get(opts->scenario, "preset"), opts->cell.seed,
+			      opts->cell.on, &cell->condition, err);
+	if (r == 0)
+		r = find_load(cell, err);
+	if (r < 0) {
+		mr_matrix_cell_free(cell);
+		return r;
+	}
+	fit = mr_admission_fit(&cell->load, opts->cap);
+	cell->n_copies = cell->condition.copies < fit ? cell->condition.copies : fit;
+	cell->load = mr_admission_times(&cell->load, cell->n_copies);
+	cell->copies = mr_str_alloc(cell->n_copies * sizeof(*cell->copies));
+	for (size_t i = 0; i < cell->n_copies; i++) {
+		cell->copies[i].cell = cell;
+		cell->copies[i].runs = json_array();
+		cell->copies[i].folder =
+			mr_str_format("%s/%zu.%zu", opts->session->own, opts->cell.n, i);
+	}
+	*ret = cell;
+	return 0;
+}
+
+const struct mr_load *mr_matrix_cell_load(const struct mr_matrix_cell *cell)
+{
+	return &cell->load;
+}
+
+/* --- while it runs --------------------------------------------------------- */
+
+static void alter(json_t *spec, void *owner)
+{
+	struct copy *copy = owner;
+
+	mr_condition_apply(&copy->cell->condition, spec);
+}
+
+static int64_t parse_time_us(const char *text)
+{
+	struct tm tm = { 0 };
+	const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+	int64_t us = 0;
+
+	if (!rest)
+		return 0;
+	for (int i = 1; i <= 6 && *rest == '.' && rest[i] >= '0' && rest[i] <= '9'; i++)
+		us = us * 10 + (rest[i] - '0');
+	return (int64_t)timegm(&tm) * 1000000 + us;
+}
+
+static void take_span(struct copy *copy, const json_t *result)
+{
+	const json_t *wall = json_object_get(json_object_get(result, "usage"), "wall_us");
+	int64_t begin = parse_time_us(json_string_value(json_object_get(result, "started_at")));
+	int64_t end = begin + json_integer_value(wall);
+
+	if (begin == 0 || !json_is_integer(wall))
+		return;
+	if (copy->begin_us == 0 || begin < copy->begin_us)
+		copy->begin_us = begin;
+	if (end > copy->end_us)
+		copy->end_us = end;
+}
+
+static void take_numbers(struct copy *copy, const json_t *row)
+{
+	const json_t *metrics = json_object_get(row, "metrics");
+	double peak = json_number_value(json_object_get(metrics, "memory_peak"));
+
+	copy->wall_ms += json_number_value(json_object_get(metrics, "duration")) * 1000;
+	copy->cpu_ms += json_number_value(json_object_get(metrics, "cpu_delta")) * 1000;
+	if (peak > copy->peak)
+		copy->peak = peak;
+	if (json_object_get(row, "run_id"))
+		json_array_append(copy->runs, json_object_get(row, "run_id"));
+}
+
+static char *describe(const json_t *row)
+{
+	const json_t *metrics = json_object_get(row, "metrics");
+	const char *exception = json_string_value(json_object_get(metrics, "exception"));
+
+	return mr_str_format("step \"%s\": %s", json_string_value(json_object_get(row, "name")),
+			     exception ? exception : "failed");
+}
+
+static int take_step(const json_t *row, const json_t *result, void *owner, struct mr_error *err)
+{
+	struct copy *copy = owner;
+	struct mr_matrix_cell *cell = copy->cell;
+	const char *reason = json_string_value(json_object_get(result, "reason"));
+
+	(void)err;
+	if (!result)
+		return 0; /* skipped: what it needed has failed */
+	take_span(copy, result);
+	take_numbers(copy, row);
+	mr_condition_judge(&cell->condition, result, &cell->proof);
+	if (reason && strcmp(reason, "setup_error") == 0 && !cell->broken)
+		cell->broken = describe(row);
+	if (!cell->because && !json_is_true(json_object_get(row, "passed")))
+		cell->because = describe(row);
+	return 0;
+}
+
+static bool all_passed(const json_t *rows)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		if (!json_is_true(json_object_get(json_array_get(rows, i), "passed")))
+			return false;
+	return json_array_size(rows) > 0;
+}
+
+static void on_end(struct mr_flow_run *run, void *owner)
+{
+	struct copy *copy = owner;
+	struct mr_matrix_cell *cell = copy->cell;
+	struct mr_error err = MR_ERROR_INIT;
+	int r = mr_flow_run_outcome(run, &err);
+
+	copy->ended = true;
+	cell->n_ended++;
+	cell->n_passed += r == 0 && all_passed(mr_flow_run_rows(run));
+	if (r > 0)
+		cell->interrupted = true;
+	if (r < 0 && !cell->broken)
+		cell->broken = mr_str_dup(err.msg);
+	if (cell->n_ended == cell->n_copies)
+		cell->end_ns = mr_now_ns();
+}
+
+static int start_copy(struct copy *copy, struct mr_error *err)
+{
+	struct mr_matrix_cell *cell = copy->cell;
+	const struct mr_flow *flow = cell->opts.session->flow;
+	mr_auto_close int fd = -1;
+	const struct mr_flow_run_opts opts = {
+		.loop = cell->opts.loop,
+		.flow = flow,
+		.program = cell->opts.program,
+		.store = cell->opts.store,
+		.stage = cell->opts.session->stage,
+		.folder = copy->folder,
+		.jobs = 1,
+		.alter = alter,
+		.keep = take_step,
+		.on_end = on_end,
+		.owner = copy,
+	};
+	int r = 0;
+
+	if (flow->shared) {
+		r = mr_folder_remove(AT_FDCWD, copy->folder, err);
+		if (r == 0)
+			r = mr_fixture_folder(copy->folder, &fd, err);
+	}
+	return r < 0 ? r : mr_flow_run_start(&opts, &copy->run, err);
+}
+
+int mr_matrix_cell_start(struct mr_matrix_cell *cell, struct mr_error *err)
+{
+	int r = 0;
+
+	cell->begin_ns = mr_now_ns();
+	for (size_t i = 0; r == 0 && i < cell->n_copies; i++)
+		r = start_copy(&cell->copies[i], err);
+	return r;
+}
+
+bool mr_matrix_cell_ended(const struct mr_matrix_cell *cell)
+{
+	return cell->n_ended == cell->n_copies;
+}
+
+void mr_matrix_cell_interrupt(struct mr_matrix_cell *cell)
+{
+	cell->interrupted = true;
+	for (size_t i = 0; i < cell->n_copies; i++)
+		if (cell->copies[i].run && !cell->copies[i].ended)
+			mr_flow_run_interrupt(cell->copies[i].run);
+}
+
+/* --- after ----------------------------------------------------------------- */
+
+struct edge {
+	int64_t us;
+	int step; /* +1 a copy begins, -1 it ends */
+};
+
+static int compare_edges(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->us != y->us)
+		return (x->us > y->us) - (x->us < y->us);
+	return x->step - y->step; /* who ends now does not meet who begins now */
+}
+
+static size_t count_at_once(const struct mr_matrix_cell *cell)
+{
+	mr_auto_free struct edge *edges = mr_str_alloc(2 * cell->n_copies * sizeof(*edges));
+	size_t n = 0;
+	int now = 0, most = 0;
+
+	for (size_t i = 0; i < cell->n_copies; i++) {
+		if (cell->copies[i].begin_us == 0)
+			continue;
+		edges[n++] = (struct edge){ cell->copies[i].begin_us, 1 };
+		edges[n++] = (struct edge){ cell->copies[i].end_us, -1 };
+	}
+	qsort(edges, n, sizeof(*edges), compare_edges);
+	for (size_t i = 0; i < n; i++) {
+		now += edges[i].step;
+		most = now > most ? now : most;
+	}
+	return (size_t)most;
+}
+
+/* Copies are a condition, too: half of them at once are the least that is called so. */
+static void judge_copies(const struct mr_matrix_cell *cell, size_t at_once, json_t *why)
+{
+	if (cell->n_copies < cell->condition.copies)
+		json_array_append_new(
+			why, json_sprintf("CONCURRENCY_LEVEL: %zu of %ju copies fit under the cap "
+					  "at once",
+					  cell->n_copies, (uintmax_t)cell->condition.copies));
+	if (at_once * 2 < cell->n_copies)
+		json_array_append_new(why,
+				      json_sprintf("CONCURRENCY_LEVEL: at most %zu of %zu copies "
+						   "ran at the same time",
+						   at_once, cell->n_copies));
+}
+
+static json_t *copies_json(const struct mr_matrix_cell *cell, struct copy *sums)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < cell->n_copies; i++) {
+		const struct copy *copy = &cell->copies[i];
+		const bool passed = copy->run && mr_flow_run_outcome(copy->run, NULL) == 0 &&
+				    all_passed(mr_flow_run_rows(copy->run));
+
+		json_array_append_new(list, json_pack("{s:b, s:f, s:f, s:f, s:O}", "passed", passed,
+						      "wall_ms", copy->wall_ms, "cpu_ms",
+						      copy->cpu_ms, "memory_peak_bytes", copy->peak,
+						      "runs", copy->runs));
+		sums->wall_ms += copy->wall_ms;
+		sums->cpu_ms += copy->cpu_ms;
+		sums->peak += copy->peak;
+	}
+	return list;
+}
+
+static const char *judge(const struct mr_matrix_cell *cell, const json_t *why)
+{
+	if (cell->broken)
+		return "error";
+	if (json_array_size(why) > 0)
+		return "inconclusive";
+	return cell->n_passed == cell->n_copies ? "passed" : "failed";
+}
+
+static json_t *detail_of(const struct mr_matrix_cell *cell)
+{
+	const struct mr_cell *at = &cell->opts.cell;
+	const size_t at_once = count_at_once(cell);
+	const double n = (double)cell->n_copies;
+	struct copy sums = { 0 };
+	json_t *copies = copies_json(cell, &sums);
+	json_t *why = mr_condition_why(&cell->proof);
+	const char *verdict;
+
+	if (at->on)
+		judge_copies(cell, at_once, why);
+	verdict = judge(cell, why);
+	if (cell->broken)
+		json_array_append_new(why, json_string(cell->broken));
+	return json_pack("{s:I, s:O, s:O, s:I, s:s, s:I, s:s, s:o, s:s?, s:I, s:I, s:I, s:I, s:f, "
+			 "s:f, s:f, "
+			 "s:I, s:{s:f, s:f, s:f}, s:O, s:o}",
+			 "n", (json_int_t)at->n, "scenario",
+			 json_object_get(cell->opts.scenario, "name"), "level",
+			 json_object_get(cell->opts.scenario, "level"), "replicate",
+			 (json_int_t)at->replicate, "arm", at->on ? "on" : "off", "seed",
+			 (json_int_t)at->seed, "verdict", verdict, "why", why, "failed_because",
+			 cell->because, "copies_asked", (json_int_t)cell->condition.copies,
+			 "copies", (json_int_t)cell->n_copies, "copies_passed",
+			 (json_int_t)cell->n_passed, "at_once", (json_int_t)at_once, "wall_ms",
+			 sums.wall_ms / n, "cpu_ms", sums.cpu_ms / n, "memory_peak_bytes",
+			 sums.peak / n, "failures", (json_int_t)(cell->n_copies - cell->n_passed),
+			 "aggregate", "elapsed_ms", (double)(cell->end_ns - cell->begin_ns) / 1e6,
+			 "cpu_ms", sums.cpu_ms, "memory_peak_bytes", sums.peak, "in_force",
+			 cell->proof.in_force, "per_copy", copies);
+}
+
+int mr_matrix_cell_detail(struct mr_matrix_cell *cell, json_t **ret)
+{
+	if (cell->interrupted && !cell->broken)
+		return 1;
+	*ret = detail_of(cell);
+	mr_assert(*ret);
+	return 0;
+}
+
+struct mr_matrix_cell *mr_matrix_cell_free(struct mr_matrix_cell *cell)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (!cell)
+		return NULL;
+	for (size_t i = 0; i < cell->n_copies; i++) {
+		struct copy *copy = &cell->copies[i];
+
+		mr_flow_run_free(copy->run);
+		if (cell->opts.session->flow->shared &&
+		    mr_folder_remove(AT_FDCWD, copy->folder, &err) < 0)
+			mr_log_warn("%s is left: %s", copy->folder, err.msg);
+		free(copy->folder);
+		json_decref(copy->runs);
+	}
+	free(cell->copies);
+	free(cell->broken);
+	free(cell->because);
+	mr_condition_deinit(&cell->condition);
+	mr_condition_proof_deinit(&cell->proof);
+	free(cell);
+	return NULL;
+}
