@@ -2,8 +2,8 @@
 /*
  * Combined
  *
- * A shell inside runs the steps in their order: each in a subshell, so that its
- * variables end with it, its files copied into the workspace right before.  The
+ * A shell inside runs the steps in their order: each with its own
+ * variables and input, its files copied into the workspace right before.  The
  * first that fails ends the run with its status.
  */
 #include "runtime/flow/combined.h"
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
@@ -24,37 +25,22 @@
 #define INSIDE "/menace-steps" /* where the stage is shown */
 #define KEYS(object) ((json_t *)(uintptr_t)(object))
 
-struct text {
-	char *data;
-	size_t n, cap;
-};
-
-static void add(struct text *text, const char *what)
-{
-	const size_t n = strlen(what);
-
-	while (text->cap < text->n + n + 1)
-		text->data = mr_str_grow(text->data, text->cap, &text->cap, 1);
-	memcpy(text->data + text->n, what, n + 1);
-	text->n += n;
-}
-
 /* One word of a shell, whatever is in it. */
-static void add_word(struct text *text, const char *word)
+static void add_word(struct mr_buf *text, const char *word)
 {
 	char one[2] = { 0 };
 
-	add(text, " '");
+	mr_buf_add(text, " '");
 	for (; *word; word++) {
 		one[0] = *word;
-		add(text, *word == '\'' ? "'\\''" : one);
+		mr_buf_add(text, *word == '\'' ? "'\\''" : one);
 	}
-	add(text, "'");
+	mr_buf_add(text, "'");
 }
 
 /* --- the script ------------------------------------------------------------ */
 
-static void add_files(struct text *text, const struct mr_flow *flow, size_t n)
+static void add_files(struct mr_buf *text, const struct mr_flow *flow, size_t n)
 {
 	const struct mr_flow_step *step = &flow->steps[n];
 	mr_auto_free char *from =
@@ -62,22 +48,22 @@ static void add_files(struct text *text, const struct mr_flow *flow, size_t n)
 
 	if (json_object_size(step->files) == 0)
 		return;
-	add(text, "cp -R --");
+	mr_buf_add(text, "cp -R --");
 	add_word(text, from);
-	add(text, " . || exit\n");
+	mr_buf_add(text, " . || exit\n");
 }
 
-static void add_variables(struct text *text, const struct mr_spec *spec)
+/* By env(1): not every name is one of a shell variable. */
+static void add_variables(struct mr_buf *text, const struct mr_spec *spec)
 {
-	for (size_t i = 0; i < spec->env.n; i++) {
-		add(text, "export --");
+	if (spec->env.n > 0)
+		mr_buf_add(text, " env --");
+	for (size_t i = 0; i < spec->env.n; i++)
 		add_word(text, spec->env.v[i]);
-		add(text, "\n");
-	}
 }
 
 /* What runs a snippet without a program of its own. */
-static int add_interpreter(struct text *text, const struct mr_spec *spec)
+static int add_interpreter(struct mr_buf *text, const struct mr_spec *spec)
 {
 	const struct mr_lang *lang = spec->lang ? mr_lang_find(spec->lang) : NULL;
 
@@ -88,26 +74,26 @@ static int add_interpreter(struct text *text, const struct mr_spec *spec)
 	return 0;
 }
 
-static int add_step(struct text *text, const struct mr_flow *flow, size_t n,
+static int add_step(struct mr_buf *text, const struct mr_flow *flow, size_t n,
 		    const struct mr_spec *spec)
 {
 	mr_auto_free char *snippet = mr_str_format("%s/%zu/snippet", INSIDE, n);
 	mr_auto_free char *input = mr_str_format("%s/%zu/stdin", INSIDE, n);
 	int r = 0;
 
-	add(text, "(\n");
+	mr_buf_add(text, "(\n");
 	add_files(text, flow, n);
+	mr_buf_add(text, "exec");
 	add_variables(text, spec);
-	add(text, "exec");
 	if (spec->snippet_code) {
 		r = add_interpreter(text, spec);
 		add_word(text, snippet);
 	}
 	for (size_t i = 0; i < spec->argv.n; i++)
 		add_word(text, spec->argv.v[i]);
-	add(text, " <");
+	mr_buf_add(text, " <");
 	add_word(text, flow->steps[n].stdin_content ? input : "/dev/null");
-	add(text, "\n) || exit\n");
+	mr_buf_add(text, "\n) || exit\n");
 	return r;
 }
 
@@ -248,22 +234,20 @@ static int parse_specs(const struct mr_flow *flow, struct mr_spec *specs, struct
 static int write_script(const struct mr_flow *flow, const struct mr_spec *specs, json_t *spec,
 			char **ret_why)
 {
-	struct text script = { 0 };
+	mr_auto_buf struct mr_buf script = { 0 };
 
 	for (size_t i = 0; i < flow->n_steps; i++) {
 		if (add_step(&script, flow, i, &specs[i]) == 0)
 			continue;
 		*ret_why = mr_str_format("the snippet of step \"%s\" has no \"lang\"",
 					 flow->steps[i].name);
-		free(script.data);
 		return 1;
 	}
-	if (mr_str_utf8_valid(script.data, script.n))
+	if (mr_str_utf8_valid(script.text, script.len))
 		json_object_set_new(spec, "snippet",
-				    json_pack("{s:s, s:s}", "code", script.data, "lang", "sh"));
+				    json_pack("{s:s, s:s}", "code", script.text, "lang", "sh"));
 	else
 		*ret_why = mr_str_dup("an argument or a variable is not UTF-8");
-	free(script.data);
 	return *ret_why ? 1 : 0;
 }
 

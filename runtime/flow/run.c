@@ -12,7 +12,9 @@
  *
  *   FOLDER/shared     the workspace
  *   FOLDER/seen.N     what step N sees, where that is more than the workspace
- *   FOLDER/kept.N     what step N changed
+ *   FOLDER/new.N.T    where the sandbox of step N that began at T puts what changed:
+ *                     one that outlives us for a moment must not meet the next
+ *   FOLDER/kept.N     the same once it has ended
  *   FOLDER/begun      the workspace was filled
  */
 #include "runtime/flow/run.h"
@@ -30,6 +32,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 #include "runtime/flow/combined.h"
 #include "runtime/flow/fixture.h"
@@ -45,6 +48,7 @@ struct step {
 	enum step_state state;
 	bool passed;
 	struct mr_child *child;
+	char *new; /* path of new.N.T */
 	json_t *row;
 };
 
@@ -138,22 +142,36 @@ static int begin_shared(struct mr_flow_run *run, struct mr_error *err)
 
 static int show_shared(struct mr_flow_run *run, size_t n, json_t *spec, struct mr_error *err)
 {
+	struct step *step = &run->steps[n];
 	mr_auto_free char *shared = path_in(run, "shared", SIZE_MAX);
 	mr_auto_free char *seen = path_in(run, "seen", n);
-	mr_auto_free char *kept = path_in(run, "kept", n);
 	mr_auto_free char *files = mr_str_format("%s/%zu/files", run->stage, n);
 	const bool own = json_object_size(run->opts.flow->steps[n].files) > 0;
-	int r = remove_path(kept, err); /* of an attempt that did not count */
+	int r = remove_path(seen, err);
 
-	if (r == 0)
-		r = remove_path(seen, err);
+	free(step->new);
+	step->new = mr_str_format("%s/new.%zu.%jx", run->folder, n, (uintmax_t)mr_now_ns());
 	if (r == 0 && own)
 		r = copy_into(shared, seen, err);
 	if (r == 0 && own)
 		r = copy_into(files, seen, err);
 	json_object_set_new(mr_fixture_sandbox(spec), "workspace",
 			    json_string(own ? seen : shared));
-	json_object_set_new(mr_fixture_sandbox(spec), "keep_changes", json_string(kept));
+	json_object_set_new(mr_fixture_sandbox(spec), "keep_changes", json_string(step->new));
+	return r;
+}
+
+/* Before the row is kept: from then on the changes are brought in, whatever happens. */
+static int name_kept(struct step *step, struct mr_error *err)
+{
+	mr_auto_free char *kept = path_in(step->run, "kept", step->n);
+	int r;
+
+	if (!step->new)
+		return 0;
+	r = remove_path(kept, err); /* of an attempt that did not count */
+	if (r == 0 && rename(step->new, kept) < 0 && errno != ENOENT)
+		return mr_err(err, MR_E_SYS, errno, "rename %s: %m", step->new);
 	return r;
 }
 
@@ -179,7 +197,9 @@ static void end_step(struct step *step, json_t *row, const json_t *result)
 	step->state = ENDED;
 	step->row = row;
 	step->passed = json_is_true(json_object_get(row, "passed"));
-	if (run->opts.keep)
+	if (result)
+		r = name_kept(step, &err);
+	if (r == 0 && run->opts.keep)
 		r = run->opts.keep(row, result, run->opts.owner, &err);
 	if (r == 0 && result)
 		r = end_shared(run, step->n, &err);
@@ -400,6 +420,7 @@ struct mr_flow_run *mr_flow_run_free(struct mr_flow_run *run)
 	for (size_t i = 0; i < run->n_steps; i++) {
 		mr_child_free(run->steps[i].child);
 		json_decref(run->steps[i].row);
+		free(run->steps[i].new);
 	}
 	free(run->steps);
 	free(run->program);

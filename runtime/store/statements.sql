@@ -574,8 +574,9 @@ VALUES (:flow_run, :name, :folder, :document, :jobs, :started_us);
 SELECT * FROM flow_runs WHERE flow_run = :flow_run;
 
 --@ flow_run.list
-SELECT flow_run, name, started_us, ended_us, passed, count(n) AS steps FROM flow_runs
-LEFT JOIN flow_steps USING (flow_run) GROUP BY flow_run ORDER BY started_us DESC LIMIT :limit;
+SELECT flow_run, name, started_us, ended_us, passed,
+	(SELECT count(*) FROM flow_steps WHERE flow_steps.flow_run = flow_runs.flow_run) AS steps
+FROM flow_runs ORDER BY started_us DESC, flow_run LIMIT :limit;
 
 --@ flow_run.step
 INSERT INTO flow_steps (flow_run, n, name, state, passed, run, detail)
