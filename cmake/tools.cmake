@@ -77,7 +77,7 @@ add_dependencies(menace menace-symbolize)
 add_executable(gen-docs tools/gen-docs.c tools/gen-docs-backends.c tools/gen-docs-presets.c tools/cli.c tools/options.c)
 target_link_libraries(gen-docs PRIVATE menace_commands mr_backend mr_spec mr_base)
 find_program(SCDOC scdoc REQUIRED)
-foreach(page menace.1 menace-run.1 menace-policy.5 menace-spec.5 menace-store.5)
+foreach(page menace.1 menace-run.1 menace-flow.5 menace-policy.5 menace-spec.5 menace-store.5)
   set(out ${CMAKE_BINARY_DIR}/man/${page})
   add_custom_command(OUTPUT ${out}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen-docs: the tables that presets are made, combined and adapted by
+ * gen-docs: the tables that presets are made, combined and adapted by, and what workflows are tried
+ * under
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "runtime/scenario/adapt.h"
 #include "runtime/scenario/draws.h"
 #include "runtime/scenario/profile.h"
+#include "runtime/scenario/scenario.h"
 #include "tools/gen-docs.h"
 
 void mr_docs_put_profiles(void)
@@ -123,5 +125,45 @@ void mr_docs_put_adapt_rules(void)
 		       rule.when);
 		put_steps(&rule);
 		printf("%s\n\n", rule.of_drawn ? " (generate)" : "");
+	}
+}
+
+void mr_docs_put_scenarios(void)
+{
+	size_t n;
+	const struct mr_scenario *rows = mr_scenario_rows(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		put_strong(rows[i].name);
+		printf("%s\n\t", rows[i].is_default ? " (default)" : "");
+		put(rows[i].variables);
+		printf("\n\n\tIf it fails: ");
+		put(rows[i].advice);
+		printf(".\n\n");
+	}
+}
+
+void mr_docs_put_edge_cases(void)
+{
+	static const struct {
+		const char *variable, *file, *content, *url, *action;
+	} rows[] = {
+#define EDGE_CASE(variable_, file_, content_, url_, action_) \
+	{ variable_, file_, content_, url_, action_ },
+#include "runtime/flow/edge_cases.def"
+#undef EDGE_CASE
+	};
+
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		put_strong(rows[i].variable);
+		printf("\n\tfile ");
+		put(rows[i].file);
+		printf(rows[i].content && rows[i].content[0] ? ": " : ", empty");
+		put(rows[i].content ? rows[i].content : "");
+		printf("\n\n\t");
+		put(rows[i].url);
+		printf(": ");
+		put(rows[i].action);
+		printf("\n\n");
 	}
 }

@@ -480,6 +480,8 @@ static const struct section {
 	{ "keywords", "@KEYWORDS@", mr_docs_put_keywords },
 	{ "combine-rules", "@COMBINE_RULES@", mr_docs_put_combine_rules },
 	{ "adapt-rules", "@ADAPT_RULES@", mr_docs_put_adapt_rules },
+	{ "scenarios", "@SCENARIOS@", mr_docs_put_scenarios },
+	{ "edge-cases", "@EDGE_CASES@", mr_docs_put_edge_cases },
 	{ "version", "@VERSION@", put_version },
 };
 

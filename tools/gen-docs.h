@@ -32,3 +32,5 @@ void mr_docs_put_combine_rules(void);
 void mr_docs_put_adapt_rules(void);
 /* That of runtime/backend. */
 void mr_docs_put_backends(void);
+void mr_docs_put_scenarios(void);
+void mr_docs_put_edge_cases(void);

@@ -271,6 +271,17 @@ static bool asks_for_link(const struct mr_condition *c)
 	return false;
 }
 
+/* Whatever became of them. */
+static json_int_t count_packets(const json_t *measured)
+{
+	static const char *const fates[] = { "arrived", "lost", "dropped_by_limit", "corrupted" };
+	json_int_t packets = 0;
+
+	for (size_t i = 0; i < N_ELEMENTS(fates); i++)
+		packets += json_integer_value(json_object_get(measured, fates[i]));
+	return packets;
+}
+
 static void judge_link(const struct mr_condition *c, const json_t *result,
 		       struct mr_condition_proof *proof)
 {
@@ -285,7 +296,7 @@ static void judge_link(const struct mr_condition *c, const json_t *result,
 	if (strcmp(state, "enforced") != 0)
 		tell(proof->missing, json_sprintf("the conditions of the link are %s",
 						  state[0] ? state : "absent"));
-	else if (json_integer_value(at(shaping, "measured", "arrived", NULL)) == 0)
+	else if (count_packets(json_object_get(shaping, "measured")) == 0)
 		tell_unmet(proof, json_string("no packet went over the link"));
 }
 
