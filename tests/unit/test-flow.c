@@ -72,9 +72,13 @@ static void bad_documents(void **state)
 		{ DOCUMENT("\"steps\": [" STEP("alpha",
 					       "") ", " STEP("b", ", \"needs\": [\"aplha\"]") "]"),
 		  "f: steps[1].needs[0]: there is no step \"aplha\"; did you mean \"alpha\"?" },
-		{ DOCUMENT("\"steps\": [" STEP("r", "") ", " STEP("x", ", \"needs\": [\"z\", "
-								       "\"r\"]") ", " STEP(
-			  "y", ", \"needs\": [\"x\"]") ", " STEP("z", ", \"needs\": [\"y\"]") "]"),
+		{ DOCUMENT("\"steps\": [" STEP("r", "") ", " STEP(
+			  "x",
+			  ", \"needs\": [\"z\", "
+			  "\"r\"]") ", " STEP("y",
+					      ", \"needs\": [\"x\"]") ", " STEP("z",
+										", \"needs\": "
+										"[\"y\"]") "]"),
 		  "f: steps: no order: \"x\" needs \"z\" needs \"y\" needs \"x\"" },
 		{ DOCUMENT("\"steps\": [" STEP("a", ", \"files\": {\"x\": {\"file\": \"a\", "
 						    "\"json\": 1}}") "]"),
