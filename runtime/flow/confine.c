@@ -154,7 +154,7 @@ int mr_confine_write(int dir_fd, const char *path, const void *data, size_t size
 {
 	mr_auto_close int parent = -1;
 	mr_auto_close int fd = -1;
-	const char *name = NULL;
+	const char *name = path;
 	int r = mr_confine_check(path, err);
 
 	if (r == 0)
@@ -173,7 +173,7 @@ int mr_confine_write(int dir_fd, const char *path, const void *data, size_t size
 int mr_confine_remove(int dir_fd, const char *path, struct mr_error *err)
 {
 	mr_auto_close int parent = -1;
-	const char *name = NULL;
+	const char *name = path;
 	int r = mr_confine_check(path, err);
 
 	if (r == 0)

@@ -10,14 +10,16 @@ need_root
 check_leaks
 # serial
 
-cat >"$tmp/flow.json" <<'END'
+nap=0.5
+[ "$MENACE_SLOWDOWN" -eq 1 ] || nap=5
+cat >"$tmp/flow.json" <<END
 {"schema": "menace.flow/1", "name": "long", "workspace": "shared", "combined": false,
  "test_data": {"log": "begin\n", "drop/me": "x"},
  "steps": [
-  {"name": "a", "program": ["sh", "-c", "echo a >>log; sleep 0.7"]},
-  {"name": "b", "program": ["sh", "-c", "echo b >>log; rm -r drop; mkdir d; echo 1 >d/f; sleep 0.7"], "files": {"only-b": "x"}},
-  {"name": "c", "program": ["sh", "-c", "echo c >>log; test ! -e drop; test ! -e only-b; ln -s /etc/passwd link; rm -r d; echo 2 >d; sleep 0.7"]},
-  {"name": "d", "program": ["sh", "-c", "echo d >>log; rm link; echo own >link; sleep 0.7"]},
+  {"name": "a", "program": ["sh", "-c", "echo a >>log; sleep $nap"]},
+  {"name": "b", "program": ["sh", "-c", "echo b >>log; rm -r drop; mkdir d; echo 1 >d/f; sleep $nap"], "files": {"only-b": "x"}},
+  {"name": "c", "program": ["sh", "-c", "echo c >>log; test ! -e drop; test ! -e only-b; ln -s /etc/passwd link; rm -r d; echo 2 >d; sleep $nap"]},
+  {"name": "d", "program": ["sh", "-c", "echo d >>log; rm link; echo own >link; sleep $nap"]},
   {"name": "e", "program": ["sh", "-c", "echo e >>log; cat log d link; ls"]}]}
 END
 

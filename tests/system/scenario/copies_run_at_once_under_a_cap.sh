@@ -3,6 +3,8 @@
 #
 # CONCURRENCY_LEVEL is that many sandboxes at once, each told by itself and all together; what does not fit
 # under the cap is told and not taken for done
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
