@@ -271,7 +271,7 @@ static int run_all(struct flow_run *f, struct mr_error *err)
 	if (r > 0)
 		return tell_interrupted(f);
 	if (r < 0)
-		return r;
+		return mr_flow_session_tell(&f->session, "flow", r, err);
 	passed = mr_metrics_passed(mr_flow_run_rows(f->run));
 	r = end_in_store(f, passed, err);
 	if (r < 0)
@@ -288,7 +288,7 @@ static int check_words(const struct flow_run *f, char **words, struct mr_error *
 			      "--resume: what was begun is known; leave out \"%.60s\"", words[0]);
 	if (!f->resume && !words[0])
 		return mr_err(err, MR_E_USAGE, EINVAL,
-			      "a workflow is missing: FILE.json, - or the number of one in the "
+			      "a workflow is missing: FILE.json, or the number of one in the "
 			      "store");
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/backend/child.h"
@@ -359,7 +360,7 @@ static int run_matrix(struct scenario *s, struct mr_error *err)
 	if (r == 0)
 		r = end_in_store(s, err);
 	if (r < 0)
-		return r;
+		return mr_flow_session_tell(&s->session, "scenario", r, err);
 	mr_flow_session_finish(&s->session);
 	report = make_report(s, cells);
 	return tell(s, report, err);
@@ -375,6 +376,18 @@ static int check_resume(const struct scenario *s, char **words, struct mr_error 
 	return 0;
 }
 
+/* Each copy of a cell takes four. What there are not enough of for fails with its own message. */
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		mr_log_warn("more open files than now: %m");
+}
+
 static int run(void *values, char **words, struct mr_error *err)
 {
 	struct scenario *s = values;
@@ -382,6 +395,7 @@ static int run(void *values, char **words, struct mr_error *err)
 
 	/* A preset of the environment would be in both arms. */
 	unsetenv("SANDBOX_ENV_PRESETS");
+	allow_descriptors();
 	s->session = (struct mr_flow_session)MR_FLOW_SESSION_INIT;
 	s->list = json_array();
 	s->done = json_array();

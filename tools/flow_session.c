@@ -203,6 +203,15 @@ int mr_flow_session_prepare(struct mr_flow_session *session, struct mr_error *er
 	return r < 0 ? r : mr_fixture_folder(session->own, &fd, err);
 }
 
+int mr_flow_session_tell(const struct mr_flow_session *session, const char *what, int r,
+			 const struct mr_error *err)
+{
+	if (session->store && session->folder && err->code != MR_E_BUSY)
+		mr_log_notice("menace %s run --resume %s goes on from what was kept", what,
+			      session->id);
+	return r;
+}
+
 void mr_flow_session_finish(struct mr_flow_session *session)
 {
 	struct mr_error err = MR_ERROR_INIT;

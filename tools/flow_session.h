@@ -42,6 +42,9 @@ int mr_flow_session_resume(struct mr_flow_session *session, const char *name, co
 			   const char *id, struct mr_error *err);
 /* With the workflow known: the folder, locked, and the stage in it. */
 int mr_flow_session_prepare(struct mr_flow_session *session, struct mr_error *err);
+/* What went wrong is in *err; say how command `what` goes on from what was kept.  Returns r. */
+int mr_flow_session_tell(const struct mr_flow_session *session, const char *what, int r,
+			 const struct mr_error *err);
 /* All is there: the folder goes. */
 void mr_flow_session_finish(struct mr_flow_session *session);
 /* What is not finished stays, if there is a store. */

@@ -23,15 +23,23 @@
 #include "tools/matrix_cell.h"
 #include "tools/progress.h"
 
+struct place {
+	struct mr_matrix_cell *cell; /* that runs there; NULL: none */
+};
+
+struct kept {
+	json_t *detail; /* NULL: not done */
+};
+
 struct matrix {
 	const struct mr_matrix_opts *opts;
 	struct mr_loop *loop;
 	struct mr_interrupts interrupts;
 	struct mr_progress progress;
 	struct mr_admission admission;
-	struct mr_matrix_cell **running; /* opts->jobs places */
+	struct place *running; /* opts->jobs places */
 	struct mr_matrix_cell *next_cell; /* prepared, not admitted yet; or NULL */
-	json_t **details; /* by place; NULL: not done */
+	struct kept *details; /* by place of the cell */
 	size_t n_cells, next, n_done, n_running;
 	bool stopped;
 };
@@ -58,9 +66,9 @@ static void take_done(struct matrix *m, json_t *detail)
 {
 	const size_t n = (size_t)json_integer_value(json_object_get(detail, "n"));
 
-	if (n >= m->n_cells || m->details[n])
+	if (n >= m->n_cells || m->details[n].detail)
 		return;
-	m->details[n] = json_incref(detail);
+	m->details[n].detail = json_incref(detail);
 	m->n_done++;
 }
 
@@ -77,7 +85,7 @@ static int prepare_next(struct matrix *m, struct mr_error *err)
 		.cap = &m->admission.cap,
 	};
 
-	while (m->next < m->n_cells && m->details[m->next])
+	while (m->next < m->n_cells && m->details[m->next].detail)
 		m->next++;
 	if (m->next_cell || m->next == m->n_cells)
 		return 0;
@@ -94,12 +102,12 @@ static int admit(struct matrix *m, struct mr_error *err)
 	       mr_admission_enter(&m->admission, mr_matrix_cell_load(m->next_cell))) {
 		size_t place = 0;
 
-		while (m->running[place])
+		while (m->running[place].cell)
 			place++;
-		m->running[place] = mr_take_ptr(m->next_cell);
+		m->running[place].cell = mr_take_ptr(m->next_cell);
 		m->n_running++;
 		m->next++;
-		r = mr_matrix_cell_start(m->running[place], err);
+		r = mr_matrix_cell_start(m->running[place].cell, err);
 		if (r == 0)
 			r = prepare_next(m, err);
 	}
@@ -108,12 +116,12 @@ static int admit(struct matrix *m, struct mr_error *err)
 
 static int end_cell(struct matrix *m, size_t place, struct mr_error *err)
 {
-	struct mr_matrix_cell *cell = m->running[place];
+	struct mr_matrix_cell *cell = m->running[place].cell;
 	mr_auto_json json_t *detail = NULL;
 	int r = mr_matrix_cell_detail(cell, &detail);
 
 	mr_admission_leave(&m->admission, mr_matrix_cell_load(cell));
-	m->running[place] = mr_matrix_cell_free(cell);
+	m->running[place].cell = mr_matrix_cell_free(cell);
 	m->n_running--;
 	if (r > 0 || m->stopped)
 		return 0; /* to be done again */
@@ -128,7 +136,7 @@ static int collect(struct matrix *m, struct mr_error *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < m->opts->jobs; i++)
-		if (m->running[i] && mr_matrix_cell_ended(m->running[i]))
+		if (m->running[i].cell && mr_matrix_cell_ended(m->running[i].cell))
 			r = end_cell(m, i, err);
 	mr_progress_tell(&m->progress, m->n_done, m->n_cells);
 	return r;
@@ -142,8 +150,8 @@ static void on_signal(void *owner)
 
 	m->stopped = true;
 	for (size_t i = 0; i < m->opts->jobs; i++)
-		if (m->running[i])
-			mr_matrix_cell_interrupt(m->running[i]);
+		if (m->running[i].cell)
+			mr_matrix_cell_interrupt(m->running[i].cell);
 }
 
 static int drive(struct matrix *m, struct mr_error *err)
@@ -177,7 +185,7 @@ static void end(struct matrix *m)
 {
 	mr_progress_end(&m->progress);
 	for (size_t i = 0; i < m->opts->jobs; i++)
-		mr_matrix_cell_free(m->running[i]);
+		mr_matrix_cell_free(m->running[i].cell);
 	mr_matrix_cell_free(m->next_cell);
 	free(m->running);
 	if (m->loop)
@@ -202,8 +210,8 @@ int mr_matrix_run(const struct mr_matrix_opts *opts, json_t **ret, int *ret_sign
 		r = drive(&m, err);
 	*ret = json_array();
 	for (size_t i = 0; i < m.n_cells; i++)
-		if (m.details[i])
-			json_array_append_new(*ret, m.details[i]);
+		if (m.details[i].detail)
+			json_array_append_new(*ret, m.details[i].detail);
 	*ret_signal = m.interrupts.signal;
 	end(&m);
 	free(m.details);

@@ -263,6 +263,9 @@ static int judge_spec(const struct mr_flow_step *step, const struct mr_json *jso
 		if (r < 0)
 			mr_err_wrap(err, r, "%s", source);
 	}
+	for (size_t i = 0; r == 0 && i < spec.mocks.n; i++)
+		if (spec.mocks.v[i].file) /* however it was written: it is not the workflow's */
+			r = mr_json_err(json, err, "an answer is from a file of the host");
 	mr_spec_deinit(&spec);
 	return r;
 }
@@ -434,11 +437,10 @@ static char *folder_of(const char *path)
 int mr_flow_read(const char *path, struct mr_flow **ret, char **ret_folder, struct mr_error *err)
 {
 	mr_auto_json json_t *document = NULL;
-	mr_auto_free char *folder = folder_of(strcmp(path, "-") == 0 ? "." : path);
+	mr_auto_free char *folder = folder_of(path);
 	mr_auto_free char *text = NULL;
 	size_t size = 0;
-	int r = mr_read_whole_file(strcmp(path, "-") == 0 ? "/dev/stdin" : path,
-				   MR_FLOW_DOCUMENT_MAX, &text, &size, err);
+	int r = mr_read_whole_file(path, MR_FLOW_DOCUMENT_MAX, &text, &size, err);
 
 	if (r == 0 && !folder)
 		return mr_err(err, MR_E_SYS, errno, "folder of %s: %m", path);

@@ -49,7 +49,7 @@ struct mr_flow {
  * MR_E_USAGE for whatever is wrong with it, and of a step by its place and name. */
 int mr_flow_parse(struct json_t *document, const char *folder, const char *source,
 		  struct mr_flow **ret, struct mr_error *err);
-/* A document in a file. "-" has no folder: it is the working directory. */
+/* A document in a file, and (may be NULL) the folder that it is in, malloc'd. */
 int mr_flow_read(const char *path, struct mr_flow **ret, char **ret_folder, struct mr_error *err);
 /* One step that runs a program: what a scenario tries on a command. */
 int mr_flow_of_command(char *const *argv, struct mr_flow **ret, struct mr_error *err);
