@@ -34,6 +34,7 @@
 #include "tools/term.h"
 
 #define JOBS_MAX 64
+#define STATUS_BROKEN 125 /* a sandbox could not be made */
 
 struct flow_run {
 	struct mr_cmd_common common;
@@ -189,7 +190,9 @@ static void print_row(const json_t *row)
 	const char *exception = json_string_value(json_object_get(metrics, "exception"));
 	const bool passed = json_is_true(json_object_get(row, "passed"));
 	char wall[MR_UNITS_SIZE] = "-", cpu[MR_UNITS_SIZE] = "-", peak[MR_UNITS_SIZE] = "-";
-	const char *state = why ? "skipped" : passed ? "passed" : "failed";
+	const char *reason = json_string_value(json_object_get(row, "reason"));
+	const bool broken = reason && strcmp(reason, "setup_error") == 0;
+	const char *state = why ? "skipped" : broken ? "error" : passed ? "passed" : "failed";
 	const json_t *value = json_object_get(metrics, "duration");
 
 	if (json_is_number(value))
@@ -259,7 +262,7 @@ static int find_flow(struct flow_run *f, const char *word, struct mr_error *err)
 static int run_all(struct flow_run *f, struct mr_error *err)
 {
 	char program[PATH_MAX];
-	bool passed;
+	const char *status;
 	int r = mr_child_find_program(program, err);
 
 	if (r == 0)
@@ -272,13 +275,15 @@ static int run_all(struct flow_run *f, struct mr_error *err)
 		return tell_interrupted(f);
 	if (r < 0)
 		return mr_flow_session_tell(&f->session, "flow", r, err);
-	passed = mr_metrics_passed(mr_flow_run_rows(f->run));
-	r = end_in_store(f, passed, err);
+	status = mr_metrics_status(mr_flow_run_rows(f->run));
+	r = end_in_store(f, strcmp(status, "passed") == 0, err);
 	if (r < 0)
 		return r;
 	mr_flow_session_finish(&f->session);
 	print_outcome(f, mr_flow_run_rows(f->run));
-	return passed ? 0 : 1;
+	if (strcmp(status, "error") == 0)
+		return STATUS_BROKEN;
+	return strcmp(status, "passed") == 0 ? 0 : 1;
 }
 
 static int check_words(const struct flow_run *f, char **words, struct mr_error *err)

@@ -8,6 +8,7 @@
  */
 #include "runtime/flow/metrics.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -205,20 +206,22 @@ json_t *mr_metrics_row(const struct mr_flow *flow, size_t n, const json_t *resul
 
 /* --- the whole ------------------------------------------------------------- */
 
-bool mr_metrics_passed(const json_t *rows)
+const char *mr_metrics_status(const json_t *rows)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
+		if (strcmp(text_of(row, "reason"), "setup_error") == 0)
+			return "error";
 		/* That the steps cannot be put together is nobody's failure. */
 		if (strcmp(text_of(row, "kind"), "combined") == 0 &&
 		    strcmp(text_of(row, "state"), "skipped") == 0)
 			continue;
 		all = all && json_is_true(json_object_get(row, "passed"));
 	}
-	return all;
+	return all ? "passed" : "failed";
 }
 
 static void add_keyed(json_t *telemetry, const char *member, const char *key, json_t *value)
@@ -342,7 +345,7 @@ json_t *mr_metrics_document(const struct mr_flow *flow, const json_t *rows)
 			   strcmp(text_of(metrics, "failure_classification"), classes[0].name) != 0;
 	}
 	return json_pack("{s:s, s:s, s:s, s:O, s:o, s:I, s:o}", "schema", "menace.flow-result/1",
-			 "flow", flow->name, "status",
-			 mr_metrics_passed(rows) ? "passed" : "failed", "steps", rows, "modules",
-			 modules, "crash_count", crashes, "telemetry", telemetry_of(rows));
+			 "flow", flow->name, "status", mr_metrics_status(rows), "steps", rows,
+			 "modules", modules, "crash_count", crashes, "telemetry",
+			 telemetry_of(rows));
 }

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct json_t;
@@ -19,5 +18,6 @@ struct json_t *mr_metrics_row(const struct mr_flow *flow, size_t n, const struct
 struct json_t *mr_metrics_skipped(const struct mr_flow *flow, size_t n, const char *why);
 /* All rows, by n, as one document of schema menace.flow-result/1; new reference. */
 struct json_t *mr_metrics_document(const struct mr_flow *flow, const struct json_t *rows);
-/* Did all that was run end well? */
-bool mr_metrics_passed(const struct json_t *rows);
+/* "passed": all that was run ended well; "failed"; "error": a sandbox could not be made, which says
+ * nothing of the program. */
+const char *mr_metrics_status(const struct json_t *rows);

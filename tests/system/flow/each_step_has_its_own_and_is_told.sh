@@ -99,6 +99,37 @@ cp "$tmp/stdout" "$result"
 assert_eq "$(json '.steps[0].policy_message')" "network access disabled"
 assert_eq "$(json '.steps[0].metrics.failure_classification')" policy_enforcement_event
 
+# Edge cases are acted upon: one is never answered, another ends without a byte.
+cat >"$tmp/w/edge.py" <<'END'
+import os, urllib.request
+print(*sorted(os.listdir(".")))
+for name in ("malformed", "empty", "null", "invalid", "timeout"):
+    try:
+        print(name, urllib.request.urlopen("http://edge-case.test/" + name, timeout=2).read())
+    except OSError as e:
+        print(name, type(e).__name__)
+END
+cat >"$tmp/w/edge.json" <<'END'
+{"schema": "menace.flow/1", "inject_edge_cases": true, "combined": false, "test_data": {"timeout": "mine"},
+ "steps": [{"snippet": {"path": "edge.py"}}, {"program": ["cat", "timeout", "null.txt"]}]}
+END
+SANDBOX_EC_INVALID_FORMATS=off menace flow run "$tmp/w/edge.json" --json
+assert_status 0
+cp "$tmp/stdout" "$result"
+assert_match "$(json '.steps[0].stdout')" "^empty.txt malformed.json null.txt timeout
+malformed b'\\{\"key\": \"value\",\\}'
+empty b''
+null [A-Za-z]*(Reset|Disconnected|URLError)[A-Za-z]*
+invalid [A-Za-z]*Error
+timeout [A-Za-z]*(Timeout|timeout|URLError)[A-Za-z]*"
+assert_eq "$(json '.steps[1].stdout')" mine
+
+# A sandbox that cannot be made is nobody's failure.
+printf '{"schema": "menace.flow/1", "combined": false, "steps": [{"program": ["/nowhere"]}]}' >"$tmp/w/none.json"
+menace flow run "$tmp/w/none.json" --json
+assert_status 125
+assert_eq "$(jq -r .status <<<"$stdout")" error
+
 # What is over leaves nothing beside the store.
 assert_eq "$(find "$store.flows" -mindepth 1)" "" "left of the runs"
 assert_eq "$("$MENACE" query 'SELECT name, state, passed FROM flow_steps WHERE flow_run IN (SELECT flow_run FROM flow_runs WHERE name = '"'shop'"') ORDER BY n' --json | jq -rs 'map([.name, .state, .passed | tostring] | join(" ")) | join(", ")')" \
