@@ -23,12 +23,17 @@ static void wait_ms(int ms)
 	poll(NULL, 0, ms);
 }
 
+static uint64_t before; /* boiled already; above 0: with a rate */
+
 /* The child's part; its standard error is what is looked at. */
 static void work(int wait_before_ms, uint64_t total)
 {
 	struct mr_progress progress;
 
-	mr_progress_begin(&progress, "eggs boiled");
+	if (before > 0)
+		mr_progress_begin_at(&progress, "eggs boiled", before);
+	else
+		mr_progress_begin(&progress, "eggs boiled");
 	mr_progress_tell(&progress, 1, total);
 	wait_ms(wait_before_ms);
 	mr_progress_tell(&progress, 20, total);
@@ -107,6 +112,23 @@ static void test_only_a_terminal_is_told(void **state)
 	assert_string_equal(said, "");
 }
 
+/* What was done before has taken no time of this one's. */
+static void test_rate_and_what_is_left(void **state)
+{
+	char said[512];
+	double rate = 0;
+
+	(void)state;
+	before = 10;
+	say(said, sizeof(said), "xterm", 400, 40);
+	before = 0;
+	assert_int_equal(sscanf(said, "\reggs boiled: 20 of 40 (50 %%), %lf a second, ", &rate), 1);
+	assert_true(rate > 0 && rate <= 25); /* ten in 400 ms, or more where all is slow */
+	assert_non_null(strstr(said, "s left"));
+	/* Fewer than before: nobody knows. */
+	assert_non_null(strstr(said, "\reggs boiled: 3 of 40 (7 %)  "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +136,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_total_is_left_out),
 		cmocka_unit_test(test_short_work_is_silent),
 		cmocka_unit_test(test_only_a_terminal_is_told),
+		cmocka_unit_test(test_rate_and_what_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
