@@ -79,6 +79,22 @@ static int begin_in_store(struct flow_run *f, struct mr_error *err)
 			    err);
 }
 
+/* A fifo or a device does not get into the shared workspace. */
+static void warn_of_left_out(const json_t *row)
+{
+	const json_t *kept = json_object_get(row, "kept");
+	const json_t *first = json_array_get(json_object_get(kept, "notes"), 0);
+	char quoted[MR_STR_QUOTE_SIZE];
+
+	if (!kept || !json_is_false(json_object_get(kept, "complete")))
+		return;
+	mr_str_quote(quoted, sizeof(quoted),
+		     first ? json_string_value(json_object_get(first, "path")) : "");
+	mr_log_warn("step \"%s\": not all that it changed is in the shared workspace; first left "
+		    "out: %s",
+		    json_string_value(json_object_get(row, "name")), quoted);
+}
+
 static int keep_step(const json_t *row, const json_t *result, void *owner, struct mr_error *err)
 {
 	struct flow_run *f = owner;
@@ -86,6 +102,7 @@ static int keep_step(const json_t *row, const json_t *result, void *owner, struc
 
 	(void)result;
 	f->n_kept++;
+	warn_of_left_out(row);
 	mr_progress_tell(&f->progress, f->n_kept, f->session.flow->n_steps + !f->no_combined);
 	if (!f->session.store)
 		return 0;

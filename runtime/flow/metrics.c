@@ -197,6 +197,7 @@ json_t *mr_metrics_row(const struct mr_flow *flow, size_t n, const json_t *resul
 			    policy_message(result) ? json_string(policy_message(result))
 						   : json_null());
 	json_object_set_new(row, "degraded", copy(at(result, "receipt", "degraded", NULL)));
+	json_object_set_new(row, "kept", copy(at(result, "workspace", "kept", NULL)));
 	json_object_set_new(row, "lost_events", json_integer(lost_events(result)));
 	json_object_set_new(row, "stdout", output_of(json_object_get(result, "stdout")));
 	json_object_set_new(row, "stderr", output_of(json_object_get(result, "stderr")));

@@ -207,6 +207,19 @@ static void end_step(struct step *step, json_t *row, const json_t *result)
 		fail(run, r, &err);
 }
 
+/* Changes that could not be brought out are lost to the steps behind: not a step that is done. */
+static int check_kept(const struct step *step, const json_t *result, struct mr_error *err)
+{
+	const json_t *error = json_object_get(json_object_get(result, "workspace"), "error");
+	const char *message = json_string_value(json_object_get(error, "message"));
+
+	if (!step->new || !error || json_is_null(error))
+		return 0;
+	return mr_err(err, MR_E_SYS, EIO,
+		      "its changes of the shared workspace could not be kept: %s",
+		      message ? message : "see its run");
+}
+
 static void on_child_end(struct mr_child *child, void *owner)
 {
 	struct step *step = owner;
@@ -217,6 +230,8 @@ static void on_child_end(struct mr_child *child, void *owner)
 
 	run->busy--;
 	r = mr_child_result(child, &result, &err);
+	if (r == 0)
+		r = check_kept(step, result, &err);
 	if (r < 0) {
 		step->state = WAITING;
 		mr_err_wrap(&err, r, "step \"%s\"",

@@ -86,6 +86,12 @@ assert_eq "$?" 143
 assert_contains "$(cat "$tmp/first")" "interrupted: menace flow run --resume $id goes on"
 menace flow run --resume "$id"
 assert_status 0
+# What cannot be brought in is told.
+printf '{"schema": "menace.flow/1", "workspace": "shared", "combined": false,
+	"steps": [{"name": "x", "program": ["mkfifo", "p"]}]}' >"$tmp/fifo.json"
+menace flow run "$tmp/fifo.json"
+assert_status 0
+assert_contains "$stderr" 'step "x": not all that it changed is in the shared workspace; first left out: "p"'
 menace flow run --resume 0123456789abcdef
 assert_status 1
 assert_contains "$stderr" '--resume: the store has no "0123456789abcdef"'
