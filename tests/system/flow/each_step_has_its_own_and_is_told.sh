@@ -3,6 +3,8 @@
 #
 # Steps run in their order, see their own files, variables and mocks and nobody else's, and each is told
 # with the documented numbers; what no mock answers is refused, and all steps together are run last
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -23,7 +23,10 @@ count_cells()
 }
 has_cells()
 {
-	[ -e "$store" ] && [ "$(count_cells)" -ge "$1" ]
+	local n
+
+	n=$(count_cells)
+	[ "${n:-0}" -ge "$1" ] # there may be no store yet
 }
 # kill_after N OPTIONS...
 kill_after()
