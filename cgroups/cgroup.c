@@ -419,6 +419,29 @@ int mr_cgroup_enter_v1(const struct mr_cgroup *cg, struct mr_error *err)
 	return 0;
 }
 
+int mr_cgroup_change(struct mr_cgroup *cg, const struct mr_limits *limits, struct mr_error *err)
+{
+	struct mr_limits normal, some = *limits;
+	int r;
+
+	some.pids_max = MR_UNLIMITED;
+	r = mr_limits_normalise(&some, 0, &normal, err);
+	for (size_t i = 0; r == 0 && i < cg->n; i++) {
+		struct mr_group *g = &cg->groups[i];
+		const unsigned int mine = g->controllers & mr_limits_controllers(&normal);
+		char note[sizeof(cg->note)];
+		struct mr_group only = *g;
+
+		if (!mine)
+			continue;
+		only.controllers = mine;
+		r = g->ops->confine(&only, &normal, note, sizeof(note), err);
+		if (r == 0 && normal.memory_max != MR_UNLIMITED)
+			g->memory_max = normal.memory_max;
+	}
+	return r < 0 ? mr_err_wrap(err, r, "change cgroup %s", cg->path) : 0;
+}
+
 int mr_cgroup_add(const struct mr_cgroup *cg, pid_t pid, struct mr_error *err)
 {
 	char text[16];

@@ -61,6 +61,12 @@ uint64_t mr_cgroup_id(const struct mr_cgroup *cg);
  * to `tasks` through descriptors opened by mr_cgroup_new().  Async-signal-safe. */
 int mr_cgroup_enter_v1(const struct mr_cgroup *cg, struct mr_error *err);
 
+/* Change limits of a group that is in use; what is MR_UNLIMITED is left as it is, pids_max cannot be
+ * changed.  With swap_max unlimited that of swap stays.  Negative errno where the kernel refuses
+ * (v1: -EBUSY for a memory limit under what is used and cannot be given back); then some of them may
+ * be changed. */
+int mr_cgroup_change(struct mr_cgroup *cg, const struct mr_limits *limits, struct mr_error *err);
+
 /* Move a process of ours, which has no children yet, into the group. */
 int mr_cgroup_add(const struct mr_cgroup *cg, pid_t pid, struct mr_error *err);
 
