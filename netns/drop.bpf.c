@@ -20,6 +20,9 @@
 
 #include "netns/drop_wire.h"
 
+#define OWN_IPV4 0x7f000001U
+#define RESOLVER_IPV4 0x7f000035U
+#define PROBES 4 /* places for a destination */
 #define SWAPS 4 /* tries against other CPUs; then the number is used all the same */
 
 #define SECTION(name) __attribute__((section(name), used))
@@ -84,6 +87,107 @@ INLINE void damage(struct __sk_buff *skb, struct mr_drop_state *s)
 		__sync_fetch_and_add(&s->corrupted, 1);
 }
 
+INLINE __u64 scatter(__u64 x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdULL;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ULL;
+	return x ^ (x >> 33);
+}
+
+struct remote {
+	__u64 hash;
+	int own, resolver;
+};
+
+/* The other end of an IPv4 packet: whichever address is not 127.0.0.1, the one that it came from
+ * first. */
+INLINE int find_remote4(struct __sk_buff *skb, __u64 seed, struct remote *ret)
+{
+	__u32 pair[2], host;
+
+	if (load_bytes(skb, ETH_HLEN + 12, pair, sizeof(pair)) < 0)
+		return 0;
+	host = __builtin_bswap32(pair[0]);
+	if (host == OWN_IPV4)
+		host = __builtin_bswap32(pair[1]);
+	ret->own = host == OWN_IPV4;
+	ret->resolver = host == RESOLVER_IPV4;
+	ret->hash = scatter(seed ^ host);
+	return 1;
+}
+
+INLINE int find_remote6(struct __sk_buff *skb, __u64 seed, struct remote *ret)
+{
+	const __u64 one = __builtin_bswap64(1);
+	__u64 pair[4], high, low;
+
+	if (load_bytes(skb, ETH_HLEN + 8, pair, sizeof(pair)) < 0)
+		return 0;
+	high = pair[0];
+	low = pair[1];
+	if (high == 0 && low == one) {
+		high = pair[2];
+		low = pair[3];
+	}
+	ret->own = high == 0 && low == one;
+	ret->resolver = 0;
+	ret->hash = scatter(scatter(seed ^ high) ^ low);
+	return 1;
+}
+
+INLINE void count_host(struct mr_drop_state *s, __u64 hash, int cut)
+{
+	const __u64 key = hash | 1; /* 0 is no one */
+
+	for (__u32 i = 0; i < PROBES; i++) {
+		__u64 *place = &s->host_hashes[((__u32)(hash >> 8) + i) & (MR_DROP_HOSTS - 1)];
+		const __u64 seen = *place ? *place : __sync_val_compare_and_swap(place, 0, key);
+
+		if (seen == key)
+			return;
+		if (seen != 0)
+			continue;
+		__sync_fetch_and_add(&s->hosts, 1);
+		if (cut)
+			__sync_fetch_and_add(&s->hosts_cut, 1);
+		return;
+	}
+}
+
+/* Is the packet cut off from where it goes? */
+INLINE int is_cut(struct __sk_buff *skb, struct mr_drop_state *s)
+{
+	struct remote remote = { 0 };
+	__u8 version = 0;
+	int cut;
+
+	if (load_bytes(skb, ETH_HLEN, &version, 1) < 0)
+		return 0;
+	if (version >> 4 == 4 ? !find_remote4(skb, s->part_seed, &remote)
+			      : !find_remote6(skb, s->part_seed, &remote))
+		return 0;
+	if (remote.own && s->spare_own)
+		return 0;
+	if ((s->cuts & MR_DROP_DESTINATIONS) && !(remote.resolver && s->spare_own)) {
+		cut = s->part && (__u32)(remote.hash >> 32) <= s->part;
+		__sync_fetch_and_add(&s->part_seen, 1);
+		count_host(s, remote.hash, cut);
+		if (cut) {
+			__sync_fetch_and_add(&s->part_lost, 1);
+			return 1;
+		}
+	}
+	if (!(s->cuts & MR_DROP_PACKETS))
+		return 0;
+	__sync_fetch_and_add(&s->cut_seen, 1);
+	if (!happens(&s->prng_cut, s->cut))
+		return 0;
+	__sync_fetch_and_add(&s->cut_lost, 1);
+	return 1;
+}
+
 SECTION("leaving")
 int when_leaving(struct __sk_buff *skb)
 {
@@ -112,6 +216,8 @@ int when_arriving(struct __sk_buff *skb)
 	struct mr_drop_state *s = lookup(&state, &key);
 
 	if (!s)
+		return TC_ACT_SHOT;
+	if (s->cuts && is_cut(skb, s))
 		return TC_ACT_SHOT;
 	__sync_fetch_and_add(&s->seen, 1);
 	if (s->ge_p ? is_lost_by_state(s) : happens(&s->prng_arriving, s->loss)) {

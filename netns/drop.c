@@ -209,3 +209,31 @@ int mr_drop_read(int map, struct mr_conditions *conditions, struct mr_drop_count
 					       state.corrupted };
 	return 0;
 }
+
+int mr_drop_set_cut(int map, const struct mr_drop_cut *cut, struct mr_error *err)
+{
+	const uint32_t chance = mr_conditions_chance((uint64_t)cut->percent * 10000);
+	struct mr_drop_state state;
+
+	if (use_map(BPF_MAP_LOOKUP_ELEM, map, &state) < 0)
+		return mr_err(err, MR_E_SYS, errno, "tc-BPF: read its memory: %m");
+	state.prng_cut = scatter(cut->seed);
+	state.part_seed = scatter(~cut->seed);
+	state.cuts = (cut->packets ? MR_DROP_PACKETS : 0) | (cut->hosts ? MR_DROP_DESTINATIONS : 0);
+	state.cut = state.part = chance;
+	state.spare_own = cut->spare_own;
+	if (use_map(BPF_MAP_UPDATE_ELEM, map, &state) < 0)
+		return mr_err(err, MR_E_SYS, errno, "tc-BPF: set what is cut off: %m");
+	return 0;
+}
+
+int mr_drop_read_cut(int map, struct mr_drop_cut_counts *ret, struct mr_error *err)
+{
+	struct mr_drop_state state;
+
+	if (use_map(BPF_MAP_LOOKUP_ELEM, map, &state) < 0)
+		return mr_err(err, MR_E_SYS, errno, "tc-BPF: read its counts: %m");
+	*ret = (struct mr_drop_cut_counts){ state.cut_seen, state.cut_lost, state.hosts,
+					    state.hosts_cut, state.part_lost };
+	return 0;
+}

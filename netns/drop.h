@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "netns/conditions.h"
@@ -33,3 +34,18 @@ int mr_drop_restart(int map, const struct mr_conditions *conditions, struct mr_e
 /* What is in force, out of the programs' memory; other conditions are left as they are. */
 int mr_drop_read(int map, struct mr_conditions *conditions, struct mr_drop_counts *ret_counts,
 		 struct mr_error *err);
+
+/* What is cut off on purpose: beside the conditions, and counted for itself. */
+struct mr_drop_cut {
+	bool packets, hosts; /* lose packets; lose all of a destination's */
+	unsigned int percent; /* of packets, and of destinations */
+	uint64_t seed;
+	bool spare_own; /* what goes from 127.0.0.1 or ::1 to itself, and 127.0.0.53 */
+};
+struct mr_drop_cut_counts {
+	uint64_t packets, packets_lost; /* with .packets */
+	uint64_t hosts, hosts_cut, host_packets_lost; /* with .hosts; up to about 60 are counted */
+};
+/* In an attached program's memory, while no packet passes. */
+int mr_drop_set_cut(int map, const struct mr_drop_cut *cut, struct mr_error *err);
+int mr_drop_read_cut(int map, struct mr_drop_cut_counts *ret, struct mr_error *err);

@@ -33,6 +33,7 @@ struct emulator {
 	struct mr_conditions asked;
 	bool drawn; /* its seed is ours: nice to have */
 	uint32_t by_netem, by_tbf, by_drop; /* the plan: which condition is whose */
+	bool cut;
 	int drop_map;
 	struct mr_emulated result;
 };
@@ -128,6 +129,9 @@ static int put_drop(struct emulator *e, struct mr_error *err)
 	int r;
 
 	r = mr_drop_attach(e->rtnl, MR_QDISC_LO, &mine, &e->drop_map, err);
+	e->result.can_cut = r == 0 && e->cut;
+	if (r < 0 || !e->by_drop)
+		return r;
 	if (r == 0)
 		r = mr_drop_read(e->drop_map, &e->result.applied, &counts, err);
 	e->result.engines |= MR_ENGINE_TC_BPF;
@@ -148,7 +152,7 @@ static int put_all(struct emulator *e, struct mr_error *err)
 		r = put_netem(e, err);
 	if (r == 0 && e->by_tbf)
 		r = put_tbf(e, err);
-	if (r == 0 && e->by_drop)
+	if (r == 0 && (e->by_drop || e->cut))
 		r = put_drop(e, err);
 	return r;
 }
@@ -219,6 +223,8 @@ static int settle(struct emulator *e, const struct mr_emulate_opts *opts, struct
 	bool has_netem = true;
 	int r;
 
+	if (!asked)
+		return put_all(e, err);
 	e->by_netem = asked;
 	if (opts->rate_varies) /* netem begins its random numbers again with each change */
 		plan_seed(e, asked);
@@ -296,7 +302,8 @@ static int emulate(struct emulator *e, const struct mr_emulate_opts *opts, struc
 	int r = mr_netem_check(opts->asked, err);
 
 	e->asked = *opts->asked;
-	if (r == 0)
+	e->cut = opts->cut;
+	if (r == 0 && mr_conditions_asked(&e->asked))
 		r = draw_seed(e, err);
 	if (r == 0)
 		r = mr_rtnl_open(&e->rtnl, err);
@@ -373,7 +380,7 @@ int mr_emulate_read(struct mr_rtnl *rtnl, int drop_map, const struct mr_emulated
 		ret->has_queue = true;
 		ret->queue = qdisc.stats;
 	}
-	if (drop_map >= 0) {
+	if (drop_map >= 0 && (emulated->engines & MR_ENGINE_TC_BPF)) {
 		r = mr_drop_read(drop_map, &shown, &ret->drop, err);
 		ret->has_drop = r == 0;
 	}

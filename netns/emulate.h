@@ -39,6 +39,7 @@ struct mr_emulated {
 	uint32_t limit_packets; /* of netem's queue; 0: no netem */
 	uint32_t limit_bytes; /* of tbf's queue; 0: no tbf */
 	uint32_t mtu, gso_max_segs;
+	bool can_cut; /* drop_map can be given to mr_drop_set_cut() */
 	struct mr_echo probe; /* nothing sent: not measured, see no_probe */
 	char why[160]; /* of `missing`, or "" */
 	char no_probe[96];
@@ -54,6 +55,7 @@ struct mr_emulate_opts {
 	const struct mr_conditions *asked;
 	bool tolerant; /* leave out what cannot be made here */
 	bool probe; /* measure it with a few datagrams */
+	bool cut; /* the program of tc-bpf is there, whatever else is, for mr_drop_set_cut() */
 	bool rate_varies; /* mr_emulate_set_rate() will be called */
 };
 
