@@ -27,6 +27,8 @@ void mr_mock_deinit(struct mr_mock *mock)
 	free(mock->headers);
 	free(mock->file);
 	free(mock->body);
+	for (size_t i = 0; i < MR_MOCK_DRIFTS; i++)
+		free(mock->drifts[i]);
 	*mock = (struct mr_mock){ 0 };
 }
 
@@ -43,6 +45,15 @@ static char *copy_text(const char *text)
 	return text ? mr_str_dup(text) : NULL;
 }
 
+static char *copy_bytes(const char *bytes, size_t size)
+{
+	char *copy = bytes ? mr_str_alloc(size + 1) : NULL;
+
+	if (bytes)
+		memcpy(copy, bytes, size);
+	return copy;
+}
+
 static void copy_mock(struct mr_mock *to, const struct mr_mock *from)
 {
 	*to = *from;
@@ -53,10 +64,9 @@ static void copy_mock(struct mr_mock *to, const struct mr_mock *from)
 	to->headers = from->n_headers ? mr_str_alloc(from->n_headers * sizeof(char *)) : NULL;
 	for (size_t i = 0; i < from->n_headers; i++)
 		to->headers[i] = mr_str_dup(from->headers[i]);
-	if (from->body) {
-		to->body = mr_str_alloc(from->body_size + 1);
-		memcpy(to->body, from->body, from->body_size);
-	}
+	to->body = copy_bytes(from->body, from->body_size);
+	for (size_t i = 0; i < MR_MOCK_DRIFTS; i++)
+		to->drifts[i] = copy_bytes(from->drifts[i], from->drift_sizes[i]);
 }
 
 void mr_mocks_copy(struct mr_mocks *to, const struct mr_mocks *from)

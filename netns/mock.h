@@ -32,6 +32,7 @@ struct mr_error;
 #define MR_MOCKS_BODIES_MAX (64u << 20) /* of all together */
 #define MR_MOCK_DELAY_MAX_MS 600000
 #define MR_MOCK_ROUND_MAX 10000 /* R of F/R */
+#define MR_MOCK_DRIFTS 4 /* other bodies of a mock */
 #define MR_MOCK_NO_DELAY UINT64_MAX /* the delay of all mocks counts */
 
 enum mr_mock_match { MR_MOCK_HOST, MR_MOCK_PREFIX, MR_MOCK_URL };
@@ -67,6 +68,11 @@ struct mr_mock {
 	unsigned int fault_status; /* with MR_FAULT_STATUS */
 	uint32_t fail_of,
 		fail_round; /* fail_of failures of every fail_round requests; 0, 0: none */
+	/* Another body for drift_of of every drift_round answers; not a part of the text or of the
+	 * spec.  NULL ends them. */
+	char *drifts[MR_MOCK_DRIFTS];
+	size_t drift_sizes[MR_MOCK_DRIFTS];
+	uint32_t drift_of, drift_round;
 };
 
 /* Zeroed is empty; owns all. */

@@ -55,6 +55,10 @@ static void pack(const struct mr_mock *mock, struct mr_buf *buf)
 	put(buf, mock->fault_status);
 	put(buf, mock->fail_of);
 	put(buf, mock->fail_round);
+	for (size_t i = 0; i < MR_MOCK_DRIFTS; i++)
+		put_bytes(buf, mock->drifts[i], mock->drift_sizes[i]);
+	put(buf, mock->drift_of);
+	put(buf, mock->drift_round);
 }
 
 void mr_mocks_pack(const struct mr_mocks *mocks, struct mr_buf *buf)
@@ -135,9 +139,13 @@ static void unpack(struct reader *in, struct mr_mock *mock)
 	mock->fault_status = (unsigned int)get(in, 599);
 	mock->fail_of = (uint32_t)get(in, MR_MOCK_ROUND_MAX);
 	mock->fail_round = (uint32_t)get(in, MR_MOCK_ROUND_MAX);
-	in->failed = in->failed || !mock->target || !mock->host ||
-		     (!mock->path && mock->match != MR_MOCK_HOST) ||
-		     mock->fail_of > mock->fail_round;
+	for (size_t i = 0; i < MR_MOCK_DRIFTS; i++)
+		mock->drifts[i] = get_bytes(in, &mock->drift_sizes[i]);
+	mock->drift_of = (uint32_t)get(in, MR_MOCK_ROUND_MAX);
+	mock->drift_round = (uint32_t)get(in, MR_MOCK_ROUND_MAX);
+	in->failed =
+		in->failed || !mock->target || !mock->host || mock->drift_of > mock->drift_round ||
+		(!mock->path && mock->match != MR_MOCK_HOST) || mock->fail_of > mock->fail_round;
 }
 
 int mr_mocks_unpack(const char *data, size_t size, struct mr_mocks *ret, struct mr_error *err)

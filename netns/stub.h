@@ -32,6 +32,9 @@ struct mr_stub_count {
 	uint64_t hits; /* requests that it answered, failures included */
 	uint64_t bytes; /* of bodies sent */
 	uint64_t failures; /* injected */
+	uint64_t late, late_ns; /* answers that delay_ns was for, and how late they were to be */
+	uint64_t punctual; /* that it could have been for */
+	uint64_t checks, drifts; /* answers that have other bodies, and those that were one */
 };
 
 /* What was refused.  Texts are printable and borrowed for the call. */
@@ -52,6 +55,7 @@ struct mr_stub_opts {
 	const struct mr_mocks *mocks; /* loaded; borrowed */
 	struct mr_tls *tls; /* borrowed, or NULL: no TLS is spoken */
 	uint64_t delay_ns; /* before the first byte, of mocks that do not say */
+	unsigned int punctual_percent; /* of their answers, those that do without the delay */
 	uint64_t seed; /* of the positions of failures */
 	struct mr_stub_count *counts; /* mocks->n */
 	/* True: it will be acknowledged, and until then who asked is not answered, so that he is

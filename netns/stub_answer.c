@@ -18,6 +18,10 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/str.h"
 
+/* So that what is drawn for one thing tells nothing of another. */
+#define LATE 0x6c617465ULL
+#define DRIFT 0x6472696674ULL
+
 /* splitmix64 */
 static uint64_t draw(uint64_t *state)
 {
@@ -34,23 +38,55 @@ struct mr_stub_round mr_stub_round_begin(const struct mr_mock *mock, uint64_t se
 
 	for (const char *p = mock->target; *p; p++)
 		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ULL;
-	return (struct mr_stub_round){ .random = hash ^ draw(&seed) };
+	hash ^= draw(&seed);
+	return (struct mr_stub_round){ .random = hash,
+				       .late_random = hash ^ LATE,
+				       .drift_random = hash ^ DRIFT };
+}
+
+/* F of the R that this round had at its begin: both are what is left of them. */
+static bool draw_of(uint64_t *random, uint32_t *r, uint32_t *f)
+{
+	const bool hit = draw(random) % *r < *f;
+
+	(*r)--;
+	*f -= hit;
+	return hit;
 }
 
 bool mr_stub_round_next(struct mr_stub_round *round, const struct mr_mock *mock)
 {
-	bool fails;
-
 	if (!mock->fail_round)
 		return false;
 	if (round->requests == 0) {
 		round->requests = mock->fail_round;
 		round->failures = mock->fail_of;
 	}
-	fails = draw(&round->random) % round->requests < round->failures;
-	round->requests--;
-	round->failures -= fails;
-	return fails;
+	return draw_of(&round->random, &round->requests, &round->failures);
+}
+
+/* The body of the next answer that does not fail. */
+static const char *choose_body(struct mr_stub_round *round, const struct mr_mock *mock,
+			       struct mr_stub_count *count, size_t *ret_size)
+{
+	size_t n = 0;
+
+	*ret_size = mock->body_size;
+	while (n < MR_MOCK_DRIFTS && mock->drifts[n])
+		n++;
+	if (n == 0 || !mock->drift_round)
+		return mock->body;
+	if (round->checks == 0) {
+		round->checks = mock->drift_round;
+		round->drifts = mock->drift_of;
+	}
+	__atomic_fetch_add(&count->checks, 1, __ATOMIC_RELAXED);
+	if (!draw_of(&round->drift_random, &round->checks, &round->drifts))
+		return mock->body;
+	__atomic_fetch_add(&count->drifts, 1, __ATOMIC_RELAXED);
+	n = draw(&round->drift_random) % n;
+	*ret_size = mock->drift_sizes[n];
+	return mock->drifts[n];
 }
 
 /* --- the text -------------------------------------------------------------------- */
@@ -134,20 +170,26 @@ static bool has_header(const struct mr_mock *mock, const char *name)
 	return false;
 }
 
-static void put_answer(struct mr_stub_conn *conn, const struct mr_mock *mock)
+static void put_body(struct mr_stub_conn *conn, const struct mr_mock *mock, const char *body,
+		     size_t size)
 {
 	struct mr_stub_answer *answer = &conn->answer;
 
-	put_status(conn, mock->status ? mock->status : 200, mock->body_size);
+	put_status(conn, mock->status ? mock->status : 200, size);
 	for (size_t i = 0; i < mock->n_headers; i++)
 		mr_buf_printf(&answer->head, "%s\r\n", mock->headers[i]);
-	if (mock->body_size && !has_header(mock, "Content-Type"))
+	if (size && !has_header(mock, "Content-Type"))
 		mr_buf_add(&answer->head, "Content-Type: application/octet-stream\r\n");
 	mr_buf_add(&answer->head, "\r\n");
 	if (conn->http.is_head)
 		return;
-	answer->body = mock->body;
-	answer->body_size = mock->body_size;
+	answer->body = body;
+	answer->body_size = size;
+}
+
+static void put_answer(struct mr_stub_conn *conn, const struct mr_mock *mock)
+{
+	put_body(conn, mock, mock->body, mock->body_size);
 }
 
 static void put_failure(struct mr_stub_conn *conn, const struct mr_mock *mock, uint64_t *random)
@@ -199,12 +241,35 @@ static bool play(struct mr_stub_conn *conn, const struct mr_mock *mock)
 	conn->answer.count = count;
 	__atomic_fetch_add(&count->hits, 1, __ATOMIC_RELAXED);
 	if (!fails) {
-		put_answer(conn, mock);
+		size_t size;
+		const char *body = choose_body(round, mock, count, &size);
+
+		put_body(conn, mock, body, size);
 		return true;
 	}
 	__atomic_fetch_add(&count->failures, 1, __ATOMIC_RELAXED);
 	put_failure(conn, mock, &round->random);
 	return mock->fault != MR_FAULT_TIMEOUT;
+}
+
+/* Only mocks that say nothing of a delay have that of all. */
+static uint64_t choose_delay(struct mr_stub *stub, const struct mr_mock *mock)
+{
+	const struct mr_stub_opts *opts = &stub->opts;
+	const size_t i = (size_t)(mock - opts->mocks->v);
+	struct mr_stub_count *count = &opts->counts[i];
+
+	if (mock->delay_ms != MR_MOCK_NO_DELAY)
+		return mock->delay_ms * 1000000;
+	if (!opts->delay_ns)
+		return 0;
+	if (draw(&stub->rounds[i].late_random) % 100 < opts->punctual_percent) {
+		__atomic_fetch_add(&count->punctual, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	__atomic_fetch_add(&count->late, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&count->late_ns, opts->delay_ns, __ATOMIC_RELAXED);
+	return opts->delay_ns;
 }
 
 bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ns)
@@ -229,7 +294,6 @@ bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ns)
 		put_refusal(conn, 502, "menace-run: no mock answers this URL");
 		return true;
 	}
-	*ret_delay_ns =
-		mock->delay_ms == MR_MOCK_NO_DELAY ? opts->delay_ns : mock->delay_ms * 1000000;
+	*ret_delay_ns = choose_delay(conn->stub, mock);
 	return play(conn, mock);
 }

@@ -67,6 +67,9 @@ struct mr_stub_conn {
 struct mr_stub_round {
 	uint64_t random;
 	uint32_t requests, failures; /* left in this round */
+	uint64_t late_random; /* of their own: which answers are late */
+	uint64_t drift_random; /* ... and which are others */
+	uint32_t checks, drifts; /* left in this round */
 };
 
 struct mr_stub {

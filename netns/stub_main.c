@@ -319,6 +319,7 @@ static int begin(struct server *server, struct mr_error *err)
 	opts.tls = server->tls;
 	opts.delay_ns = config.delay_ns;
 	opts.seed = config.seed;
+	opts.punctual_percent = (unsigned int)config.punctual_percent;
 	opts.counts = server->counts;
 	r = mr_stub_new(&opts, &server->stub, err);
 	if (r == 0)

@@ -15,6 +15,7 @@
 
 struct mr_stub_config {
 	uint64_t delay_ns, seed;
+	uint64_t punctual_percent;
 };
 
 enum mr_stub_message {
@@ -42,7 +43,7 @@ struct mr_stub_denied {
 	char object[1024];
 };
 
-#define MR_STUB_COUNTS_MAX 64
+#define MR_STUB_COUNTS_MAX 24
 
 struct mr_stub_counts {
 	struct mr_netd_head head;
