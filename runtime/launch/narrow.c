@@ -63,7 +63,7 @@ struct program {
 
 bool mr_seccomp_is_narrowed(const struct mr_seccomp_policy *policy)
 {
-	return policy->document || policy->watch_paths || policy->record;
+	return policy->document || policy->watch_paths || policy->record || policy->watch_writes;
 }
 
 bool mr_seccomp_needs_own_fd(const struct mr_seccomp_policy *policy)
@@ -105,7 +105,7 @@ static enum answer judge(const struct mr_seccomp_policy *policy, uint32_t nr)
 		return SENDMSG;
 	if (unlisted)
 		return is_own(nr) ? DENY_OWN : DENY;
-	if (policy->record)
+	if (policy->record || (policy->watch_writes && mr_seccomp_write((int)nr)))
 		return RECORD;
 	/* From level 4 on the level's own program asks about exec. */
 	if (policy->watch_paths && is_path_call(nr) && !(is_exec && policy->level >= 4))

@@ -259,6 +259,24 @@ bool mr_seccomp_is_open(int nr)
 	return false;
 }
 
+/* What a program maps and changes in memory is none of them. */
+const struct mr_seccomp_write *mr_seccomp_write(int nr)
+{
+	static const struct mr_seccomp_write writes[] = {
+		{ NR_write, 0, -1, 2 },	     { NR_pwrite64, 0, 3, 2 },
+		{ NR_writev, 0, -1, -1 },    { NR_pwritev, 0, 3, -1 },
+		{ NR_pwritev2, 0, 3, -1 },   { NR_sendfile, 0, -1, -1 },
+		{ NR_fsync, 0, -1, -1 },     { NR_fdatasync, 0, -1, -1 },
+		{ NR_ftruncate, 0, -1, -1 }, { NR_fallocate, 0, -1, -1 },
+		{ NR_splice, 2, -1, -1 },    { NR_copy_file_range, 2, -1, -1 },
+	};
+
+	for (size_t i = 0; i < N_ELEMENTS(writes); i++)
+		if (writes[i].nr == nr)
+			return &writes[i];
+	return NULL;
+}
+
 bool mr_seccomp_level_allows(unsigned int level, unsigned int nr)
 {
 	return nr < N_ELEMENTS(rows) && rows[nr].syscall && level <= rows[nr].allowed_up_to;
@@ -324,7 +342,8 @@ static const struct mr_seccomp_rule *find_rule(const struct mr_seccomp_policy *p
 		rule = find_check(policy, nr, data);
 	if (rule && rule->errnum != 0)
 		return rule;
-	return policy->record ? &rule_record : &rule_unexpected;
+	return policy->record || (policy->watch_writes && mr_seccomp_write(nr)) ? &rule_record
+										: &rule_unexpected;
 }
 
 const struct mr_seccomp_rule *mr_seccomp_rule(const struct mr_seccomp_policy *policy, uint32_t arch,

@@ -32,6 +32,7 @@ struct mr_seccomp_policy {
 	const struct mr_policy *document; /* takes calls away; NULL: none */
 	bool watch_paths; /* calls with paths go to the supervisor: the document has some */
 	bool record; /* every call that the level allows goes to the supervisor */
+	bool watch_writes; /* calls that write to files go to the supervisor */
 	int own_fd; /* where our own code sends the listener: no number the payload can have */
 	const struct sock_fprog *program; /* of mr_seccomp_narrow(); NULL: the compiled one */
 };
@@ -98,6 +99,16 @@ struct mr_seccomp_path {
 const struct mr_seccomp_path *mr_seccomp_paths(size_t *ret_n);
 /* Does one of them open a file? */
 bool mr_seccomp_is_open(int nr);
+
+/* A call that writes to a file by its descriptor, or waits for it to be written. */
+struct mr_seccomp_write {
+	int nr;
+	int fd; /* number of the argument that is the file */
+	int offset; /* ... that is where; -1: where the file is */
+	int size; /* ... that is how much; -1: it is not said in a register */
+};
+/* NULL: it is none. */
+const struct mr_seccomp_write *mr_seccomp_write(int nr);
 
 /* May the payload make this call at all at the level, whatever its arguments? */
 bool mr_seccomp_level_allows(unsigned int level, unsigned int nr);

@@ -370,6 +370,9 @@ static bool serve(struct mr_notify *notify)
 	answers[rule->verdict](notify, rule);
 	if (notify->recorder && notify->resp->flags && !is_own_call(notify))
 		mr_recorder_note_call(notify->recorder, notify);
+	if (notify->on_pass && notify->resp->flags && !is_own_call(notify) &&
+	    notify->on_pass(notify->pass_owner, notify))
+		return true;
 	if (ioctl(notify->fd, SECCOMP_IOCTL_NOTIF_SEND, notify->resp) < 0)
 		return errno == ENOENT || errno == EINTR; /* the caller was killed meanwhile */
 	return true;
@@ -394,6 +397,27 @@ static void on_notification(struct mr_source *source, uint32_t events)
 		if (!serve(notify) || !is_pending(notify))
 			return;
 	}
+}
+
+void mr_notify_watch(struct mr_notify *notify,
+		     bool (*on_pass)(void *owner, struct mr_notify *notify), void *owner)
+{
+	notify->on_pass = on_pass;
+	notify->pass_owner = owner;
+}
+
+void mr_notify_refuse(struct mr_notify *notify, int errnum)
+{
+	answer(notify, errnum);
+}
+
+void mr_notify_release(struct mr_notify *notify, uint64_t id)
+{
+	memset(notify->resp, 0, notify->resp_size);
+	notify->resp->id = id;
+	mr_notify_let_pass(notify);
+	/* ENOENT: its caller was killed meanwhile. */
+	(void)ioctl(notify->fd, SECCOMP_IOCTL_NOTIF_SEND, notify->resp);
 }
 
 int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener_fd, int root_fd,

@@ -40,6 +40,9 @@ struct mr_notify {
 	size_t n_rules, rules_cap;
 	struct mr_recorder *recorder; /* what the program uses is noted there; or NULL */
 	const struct mr_mocks *mocks;
+	/* Asked of each call that is let through once the program runs; see mr_notify_watch(). */
+	bool (*on_pass)(void *owner, struct mr_notify *notify);
+	void *pass_owner;
 	uint64_t handled;
 	struct seccomp_notif *req;
 	struct seccomp_notif_resp *resp;
@@ -62,6 +65,14 @@ int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener
 		    const struct mr_seccomp_policy *policy, const struct mr_notify_payload *payload,
 		    struct mr_denials *denials, struct mr_error *err);
 void mr_notify_stop(struct mr_notify *notify);
+/* From now on on_pass is asked about each call that is let through once the program runs.  It may
+ * refuse it (mr_notify_refuse), or return true: the call waits until mr_notify_release() says that
+ * it goes on. */
+void mr_notify_watch(struct mr_notify *notify,
+		     bool (*on_pass)(void *owner, struct mr_notify *notify), void *owner);
+void mr_notify_refuse(struct mr_notify *notify, int errnum);
+/* The number of a call that waits is that of its notification.  Whoever is gone is no error. */
+void mr_notify_release(struct mr_notify *notify, uint64_t id);
 
 /* The text of a socket address, "1.2.3.4:80" or "[::1]:80", for messages. */
 void mr_notify_format_address(const void *addr, size_t len, char *buf, size_t size);
