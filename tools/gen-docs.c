@@ -23,6 +23,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/lang.h"
+#include "runtime/spec/failures.h"
 #include "runtime/spec/spec.h"
 #include "runtime/store/sections.h"
 #include "tools/cli.h"
@@ -414,17 +415,17 @@ static void put_syscall_sets(void)
 
 static void put_failure_modes(void)
 {
-	static const char *const modes[] = {
-#define MODE(name) name,
-#include "runtime/spec/failure_modes.def"
-#undef MODE
-	};
+	for (unsigned int i = 0; i < MR_FAILURE_COUNT_; i++) {
+		const struct mr_failure_row *row = mr_failure_row((enum mr_failure_mode)i);
 
-	for (size_t i = 0; i < N_ELEMENTS(modes); i++) {
-		printf("%s", i > 0 ? ", " : "");
-		put(modes[i]);
+		put_strong(row->name);
+		printf("\n\t");
+		put(row->help);
+		printf(". ");
+		put(row->needs == MR_FAILURE_NEEDS_VERSION ? "Not made by this version."
+							   : mr_failure_needs_text(row->needs));
+		printf("\n\n");
 	}
-	printf(".\n\n");
 }
 
 static void put_version(void)

@@ -38,6 +38,7 @@
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
 #include "runtime/spec/policy.h"
+#include "runtime/spec/failures.h"
 #include "runtime/spec/spec.h"
 
 #define OWN_FD_MIN 1024
@@ -59,6 +60,8 @@ const char *mr_ns_name(enum mr_ns ns)
 
 struct mr_seccomp_policy mr_launch_policy(const struct mr_spec *spec)
 {
+	const uint32_t failures = mr_spec_failures(spec);
+
 	return (struct mr_seccomp_policy){
 		.level = (unsigned int)spec->sandbox_level,
 		.net = spec->net_mode == MR_NET_NONE || spec->net_mode == MR_NET_STUB
@@ -68,7 +71,10 @@ struct mr_seccomp_policy mr_launch_policy(const struct mr_spec *spec)
 		.document = spec->policy && spec->policy->has_syscalls ? spec->policy : NULL,
 		.watch_paths =
 			spec->sandbox_record_access || (spec->policy && spec->policy->has_paths),
-		.record = spec->sandbox_record_access,
+		/* Whoever asks about what a call has done asks at the caller's next call. */
+		.record = spec->sandbox_record_access ||
+			  (failures & MR_FAILURE_BIT(MR_FAILURE_disk_corruption)),
+		.watch_writes = failures & MR_FAILURE_BIT(MR_FAILURE_disk),
 	};
 }
 

@@ -11,28 +11,46 @@
 #include "netns/emulate.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/steps.h"
+#include "runtime/spec/failures.h"
 #include "runtime/spec/net.h"
 #include "runtime/spec/spec.h"
 
-int mr_shape_link(struct mr_child *c, struct mr_error *err)
+static int shape(struct mr_child *c, const struct mr_conditions *asked, bool cut,
+		 struct mr_error *err)
 {
-	struct mr_conditions asked;
 	const struct mr_emulate_opts opts = {
-		.asked = &asked,
+		.asked = asked,
 		.tolerant = mr_spec_tolerates(c->spec, "net"),
 		.probe = true,
+		.cut = cut,
 		.rate_varies = mr_spec_rate_walks(c->spec),
 	};
+
+	return mr_emulate_apply(&opts, &c->built.built.shape, &c->shape_fds, err);
+}
+
+int mr_shape_link(struct mr_child *c, struct mr_error *err)
+{
+	const uint32_t cutting =
+		MR_FAILURE_BIT(MR_FAILURE_network) | MR_FAILURE_BIT(MR_FAILURE_network_partition);
+	const bool cut = mr_spec_has_link(c->spec) && (mr_spec_failures(c->spec) & cutting);
+	struct mr_conditions asked;
 	uint32_t mask;
+	int r;
 
 	mr_spec_conditions(c->spec, &asked);
 	mask = mr_conditions_asked(&asked);
-	if (!mask)
+	if (!mask && !cut)
 		return 0;
-	if (mr_spec_has_link(c->spec))
-		return mr_emulate_apply(&opts, &c->built.built.shape, &c->shape_fds, err);
+	if (mr_spec_has_link(c->spec)) {
+		r = shape(c, &asked, cut, err);
+		/* Whoever is to cut it will find that he cannot, and say so. */
+		if (r < 0 && cut && mr_spec_tolerates(c->spec, MR_PRESET_FAILURES))
+			r = mask ? shape(c, &asked, false, err) : 0;
+		return r;
+	}
 	/* A policy may have taken the network away since the spec was checked. */
-	if (!opts.tolerant)
+	if (!mr_spec_tolerates(c->spec, "net"))
 		return mr_err(err, MR_E_USAGE, EINVAL, "%s", MR_SPEC_NO_LINK);
 	mr_emulate_nothing(mask, "no link to shape: net.mode is none or host",
 			   &c->built.built.shape);

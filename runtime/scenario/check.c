@@ -18,6 +18,7 @@
 #include "runtime/scenario/draws.h"
 #include "runtime/scenario/modes.h"
 #include "runtime/scenario/profile.h"
+#include "runtime/spec/failures.h"
 #include "runtime/spec/net.h"
 #include "runtime/spec/spec.h"
 
@@ -46,6 +47,8 @@ static bool is_unenforced(const char *name)
 	size_t n;
 	const struct mr_preset_var *vars = mr_preset_vars(&n);
 
+	if (strcmp(name, MR_PRESET_FAILURES) == 0) /* some modes are */
+		return true;
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(vars[i].name, name) == 0)
 			return true;
@@ -111,11 +114,13 @@ static void add_effect(struct check *c, json_t *row, const struct mr_spec *spec,
 	if (json_object_size(knobs) > 0) {
 		effect = "applied";
 		json_object_set(row, "knobs", knobs);
-	} else if (spec->unenforced.n > 0) {
+	}
+	if (spec->unenforced.n > 0) { /* some of it, or all */
 		effect = "refused";
 		json_array_append_new(c->best_effort, json_string(name));
 		worsen(c, MR_CHECK_REFUSED, NULL);
-	} else if (spec->name || mr_str_starts_with(name, "PRESET_")) {
+	} else if (json_object_size(knobs) == 0 &&
+		   (spec->name || mr_str_starts_with(name, "PRESET_"))) {
 		effect = "label";
 	}
 	set(row, "effect", json_string(effect));
@@ -170,6 +175,17 @@ static int resolve(const struct mr_json *preset, struct mr_spec *spec, struct mr
 	return r;
 }
 
+static bool needs(const struct mr_spec *spec, enum mr_failure_needs what)
+{
+	const uint32_t asked = mr_spec_failures(spec);
+
+	for (unsigned int i = 0; i < MR_FAILURE_COUNT_; i++)
+		if ((asked & MR_FAILURE_BIT(i)) &&
+		    mr_failure_row((enum mr_failure_mode)i)->needs == what)
+			return true;
+	return false;
+}
+
 /* A preset says what the network is like, and not what it is: it is judged in the least that
  * all of it can be applied to.  The name of that net.mode; NULL: it asks for nothing of a network. */
 static const char *choose_net(struct mr_spec *spec)
@@ -177,9 +193,9 @@ static const char *choose_net(struct mr_spec *spec)
 	struct mr_conditions conditions;
 
 	mr_spec_conditions(spec, &conditions);
-	if (spec->net_api_latency_ms)
+	if (spec->net_api_latency_ms || needs(spec, MR_FAILURE_NEEDS_MOCKS))
 		spec->net_mode = MR_NET_STUB;
-	else if (mr_conditions_asked(&conditions))
+	else if (mr_conditions_asked(&conditions) || needs(spec, MR_FAILURE_NEEDS_LINK))
 		spec->net_mode = MR_NET_LOOPBACK;
 	else
 		return NULL;
@@ -202,6 +218,9 @@ static void check_whole(struct check *c)
 	if (r < 0)
 		worsen(c, MR_CHECK_MALFORMED, err.msg);
 	mr_strv_add(&spec.argv, "true"); /* a preset has no program */
+	for (size_t i = 0; r == 0 && i < spec.unenforced.n; i++) /* told of already */
+		if (strcmp(spec.unenforced.v[i], MR_PRESET_FAILURES) == 0)
+			mr_assert(mr_spec_add_best_effort(&spec, MR_PRESET_FAILURES, NULL) == 0);
 	if (r == 0 && mr_spec_validate(&spec, &err) < 0) {
 		mr_json_wrap(c->preset, -1, &err);
 		worsen(c, MR_CHECK_REFUSED, err.msg);

@@ -44,7 +44,7 @@ struct drawing {
 };
 
 static const char *const modes[] = {
-#define MODE(name) name,
+#define MODE(name, ...) #name,
 #include "runtime/spec/failure_modes.def"
 #undef MODE
 };

@@ -24,11 +24,19 @@ json_t *mr_spec_mocks_json(const struct mr_spec *spec);
 int mr_spec_check_mocks(const struct mr_spec *spec, const struct mr_spec_labels *labels,
 			struct mr_error *err);
 
+/* failures.c.  The variable FAILURE_MODES in all the forms it is written in. */
+int mr_preset_take_failures(struct mr_spec *spec, const struct mr_json *json, enum mr_origin origin,
+			    struct mr_error *err);
+int mr_spec_check_failures(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+			   struct mr_error *err);
+
 /* Set a knob from a JSON value of a type that suits it: a string in the grammar of the knob, a
  * number, a boolean for BOOL; null for a knob whose default is "unset". */
 int mr_spec_set_json(struct mr_spec *spec, enum mr_field_id id, const struct mr_json *json,
 		     bool bare_seconds, enum mr_origin origin, struct mr_error *err);
 
+/* Remember, once, that this variable is not enforced, or not all of it. */
+void mr_preset_note_unenforced(struct mr_spec *spec, const char *name);
 /* A variable of "unenforced": known, and tolerated by best_effort. */
 int mr_preset_record_unenforced(struct mr_spec *spec, const struct mr_json *json,
 				struct mr_error *err);

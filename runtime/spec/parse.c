@@ -480,6 +480,7 @@ static const struct {
 	{ "limits", take_section },
 	{ "sandbox", take_section },
 	{ "net", take_section },
+	{ "failure", take_section },
 	{ "output", take_section },
 	{ "telemetry", take_section },
 	{ "program", take_program },

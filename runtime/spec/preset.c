@@ -20,6 +20,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
+#include "runtime/spec/failures.h"
 #include "runtime/spec/internal.h"
 #include "runtime/spec/spec.h"
 
@@ -33,7 +34,6 @@ enum kind {
 	KIND_TEXT,
 	KIND_NAME,
 	KIND_RECORD,
-	KIND_MODES,
 	KIND_OS,
 	KIND_OBJECT,
 };
@@ -55,7 +55,6 @@ static const struct rule {
 #define ACCEPTED_TEXT "a text"
 #define ACCEPTED_NAME "a text"
 #define ACCEPTED_RECORD "a whole number; it asks for nothing"
-#define ACCEPTED_MODES "a name, names divided by commas, or a list of them"
 #define ACCEPTED_OS "linux, windows, macos"
 #define ACCEPTED_OBJECT "an object"
 
@@ -64,12 +63,6 @@ static const struct mr_preset_var vars[] = {
 	{ .name = #name_, .accepted = ACCEPTED_##kind_, .help = (help_) },
 #include "runtime/spec/preset_vars.def"
 #undef VAR
-};
-
-static const char *const modes[] = {
-#define MODE(name) name,
-#include "runtime/spec/failure_modes.def"
-#undef MODE
 };
 
 static const char *const systems[] = { "linux", "windows", "macos" };
@@ -113,7 +106,6 @@ static int parse_value(const struct rule *rule, const char *text, uint64_t *ret,
 	case KIND_NAME:
 		*ret = strlen(text);
 		return 0;
-	case KIND_MODES:
 	case KIND_OS:
 	case KIND_OBJECT:
 		break;
@@ -167,80 +159,6 @@ static int refuse_name(const struct mr_json *json, const char *what, const char 
 	return mr_json_err(json, err, "unknown %s %s", what, quoted);
 }
 
-/* One word of FAILURE_MODES.  1: it asks for nothing. */
-static int check_mode(const struct mr_json *json, const char *word, struct mr_error *err)
-{
-	struct mr_str_nearest nearest;
-
-	if (word[0] == '\0' || strcmp(word, "none") == 0)
-		return 1;
-	mr_str_nearest_init(&nearest, word);
-	for (size_t i = 0; i < N_ELEMENTS(modes); i++) {
-		if (strcmp(modes[i], word) == 0)
-			return 0;
-		mr_str_nearest_offer(&nearest, modes[i]);
-	}
-	return refuse_name(json, "failure mode", word, nearest.best, err);
-}
-
-static bool is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static char *trimmed(const char *text, size_t n)
-{
-	while (n > 0 && is_space(text[0])) {
-		text++;
-		n--;
-	}
-	while (n > 0 && is_space(text[n - 1]))
-		n--;
-	return mr_str_ndup(text, n);
-}
-
-static int check_mode_list(const struct mr_json *json, const char *text, struct mr_error *err)
-{
-	int nothing = 1;
-
-	for (;;) {
-		size_t n = strcspn(text, ",");
-		mr_auto_free char *word = trimmed(text, n);
-		int r = check_mode(json, word, err);
-
-		if (r < 0)
-			return r;
-		nothing &= r;
-		if (text[n] == '\0')
-			return nothing;
-		text += n + 1;
-	}
-}
-
-/* A text with commas, or a list of such texts, lists included.  1: asks for nothing. */
-static int check_modes(const struct mr_json *json, struct mr_error *err)
-{
-	const char *text = NULL;
-	int nothing = 1;
-	int r;
-
-	if (json_is_null(json->value))
-		return 1;
-	if (!json_is_array(json->value)) {
-		r = mr_json_get_string(json, &text, err);
-		return r < 0 ? r : check_mode_list(json, text, err);
-	}
-	for (size_t i = 0; i < json_array_size(json->value); i++) {
-		struct mr_json item = mr_json_item(json, i);
-
-		r = check_modes(&item, err);
-		if (r < 0)
-			return r;
-		nothing &= r;
-	}
-	return nothing;
-}
-
 /* 1: linux, which is what there is. */
 static int check_os(const struct mr_json *json, struct mr_error *err)
 {
@@ -289,8 +207,6 @@ static int check_value(struct mr_spec *spec, const struct rule *rule, const stru
 	case KIND_RECORD:
 		r = check_scalar(rule, json, err);
 		return r < 0 ? r : 1;
-	case KIND_MODES:
-		return check_modes(json, err);
 	case KIND_OS:
 		return check_os(json, err);
 	case KIND_OBJECT:
@@ -299,7 +215,7 @@ static int check_value(struct mr_spec *spec, const struct rule *rule, const stru
 	return mr_json_err(json, err, "no grammar");
 }
 
-static void record_unenforced(struct mr_spec *spec, const char *name)
+void mr_preset_note_unenforced(struct mr_spec *spec, const char *name)
 {
 	for (size_t i = 0; i < spec->unenforced.n; i++)
 		if (strcmp(spec->unenforced.v[i], name) == 0)
@@ -317,13 +233,14 @@ int mr_preset_record_unenforced(struct mr_spec *spec, const struct mr_json *json
 	if (r < 0)
 		return r;
 	mr_str_nearest_init(&nearest, name);
+	mr_str_nearest_offer(&nearest, MR_PRESET_FAILURES);
 	for (size_t i = 0; i < N_ELEMENTS(vars); i++)
 		mr_str_nearest_offer(&nearest, vars[i].name);
 	if (!nearest.best || strcmp(nearest.best, name) != 0)
 		return refuse_name(json, "preset variable", name, nearest.best, err);
 	if (!mr_spec_tolerates(spec, name))
 		return mr_json_err(json, err, "%s is not among the items of best_effort", name);
-	record_unenforced(spec, name);
+	mr_preset_note_unenforced(spec, name);
 	return 0;
 }
 
@@ -341,7 +258,7 @@ static int apply_known(struct mr_spec *spec, size_t index, const struct mr_json 
 				   "not enforced by this version (%s); leave it out, or accept "
 				   "that with best_effort (--best-effort %s)",
 				   vars[index].help, vars[index].name);
-	record_unenforced(spec, vars[index].name);
+	mr_preset_note_unenforced(spec, vars[index].name);
 	return 0;
 }
 
@@ -391,6 +308,8 @@ static int apply_variable(struct mr_spec *spec, const struct mr_json *object, co
 
 	if (!mr_json_member(object, name, &json))
 		return 0;
+	if (strcmp(name, MR_PRESET_FAILURES) == 0)
+		return mr_preset_take_failures(spec, &json, origin, err);
 	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
 		if (fields[i].preset_alias && strcmp(fields[i].preset_alias, name) == 0)
 			return mr_spec_set_json(spec, (enum mr_field_id)i, &json, true, origin,

@@ -13,6 +13,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
+#include "runtime/spec/failures.h"
 #include "runtime/spec/internal.h"
 #include "runtime/spec/spec.h"
 
@@ -135,6 +136,10 @@ int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *e
 {
 	struct mr_probe_choice choice;
 
+	uint32_t modes;
+
+	if (id == MR_FIELD_failure_modes)
+		return mr_failures_parse(text, &modes, err);
 	if (id == MR_FIELD_net_resolver)
 		return check_resolver(text, err);
 	if (id == MR_FIELD_sandbox_cwd)
@@ -218,8 +223,17 @@ int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_l
 {
 	static int (*const checks[])(const struct mr_spec *, const struct mr_spec_labels *,
 				     struct mr_error *) = {
-		check_program, check_lang,	    check_level, check_workspace,   check_stdin,
-		check_allow,   mr_spec_check_mocks, check_name,	 mr_spec_check_net, check_pull,
+		check_program,
+		check_lang,
+		check_level,
+		check_workspace,
+		check_stdin,
+		check_allow,
+		mr_spec_check_mocks,
+		check_name,
+		mr_spec_check_net,
+		check_pull,
+		mr_spec_check_failures,
 	};
 
 	for (size_t i = 0; i < N_ELEMENTS(checks); i++) {

@@ -31,14 +31,17 @@ struct canned {
 	bool counted; /* menace-netd told them all */
 	char *pem;
 	uint64_t denied, lost, looks_left_out;
+	uint64_t seed, delay_ns;
 };
 
 /* One seed decides of a whole run, unless the mocks have one of their own. */
-static uint64_t seed_of(const struct mr_spec *spec)
+static uint64_t seed_of(struct mr_run *run)
 {
-	if (spec->net_mock_seed != MR_UNSET)
-		return spec->net_mock_seed;
-	return spec->net_seed != MR_UNSET ? spec->net_seed : 0;
+	if (run->spec->net_mock_seed != MR_UNSET)
+		return run->spec->net_mock_seed;
+	if (mr_mocks_are_injected(run))
+		return run->failures.seed;
+	return run->spec->net_seed != MR_UNSET ? run->spec->net_seed : 0;
 }
 
 static void drop_bodies(struct mr_mocks *mocks)
@@ -46,15 +49,19 @@ static void drop_bodies(struct mr_mocks *mocks)
 	for (size_t i = 0; i < mocks->n; i++) {
 		free(mocks->v[i].body);
 		mocks->v[i].body = NULL;
+		for (size_t j = 0; j < MR_MOCK_DRIFTS; j++) {
+			free(mocks->v[i].drifts[j]);
+			mocks->v[i].drifts[j] = NULL;
+		}
 	}
 }
 
 static int begin(struct mr_run *run, char **ret_config, struct mr_error *err)
 {
 	struct canned *canned = mr_str_alloc(sizeof(*canned));
-	const struct mr_stub_config config = {
+	struct mr_stub_config config = {
 		.delay_ns = run->spec->net_api_latency_ms * 1000,
-		.seed = seed_of(run->spec),
+		.seed = seed_of(run),
 	};
 	struct mr_buf buf = { 0 };
 	int r;
@@ -65,6 +72,9 @@ static int begin(struct mr_run *run, char **ret_config, struct mr_error *err)
 	r = mr_mocks_load(&canned->mocks, err);
 	if (r < 0)
 		return r;
+	mr_inject_into_mocks(run, &canned->mocks, &config);
+	canned->seed = config.seed;
+	canned->delay_ns = config.delay_ns;
 	mr_buf_addn(&buf, (const char *)&config, sizeof(config));
 	mr_mocks_pack(&canned->mocks, &buf);
 	drop_bodies(&canned->mocks);
@@ -263,6 +273,17 @@ static void finish(struct mr_run *run)
 			mr_log_notice("mock %s: was never asked", canned->mocks.v[i].target);
 }
 
+const struct mr_stub_count *mr_canned_counts(const struct mr_run *run, size_t *ret_n)
+{
+	const struct canned *canned =
+		run->network && run->network->mode == &mr_canned_mode ? run->network->state : NULL;
+
+	if (!canned || !canned->counted)
+		return NULL;
+	*ret_n = canned->mocks.n;
+	return canned->counts;
+}
+
 static json_t *count(const struct canned *canned, uint64_t value)
 {
 	return canned->counted ? json_integer((json_int_t)value) : json_null();
@@ -301,10 +322,9 @@ static json_t *receipt(const struct mr_run *run)
 	return json_pack("{s:i, s:s, s:s?, s:f, s:I, s:I, s:I, s:I}", "mocks", (int)canned->mocks.n,
 			 "authority", MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA,
 			 "authority_sha256", canned->pem ? hash : NULL, "first_byte_delay_ms",
-			 (double)run->spec->net_api_latency_ms / 1000, "seed",
-			 (json_int_t)seed_of(run->spec), "denied", (json_int_t)canned->denied,
-			 "denied_untold", (json_int_t)canned->lost, "looks_left_out",
-			 (json_int_t)canned->looks_left_out);
+			 (double)canned->delay_ns / 1e6, "seed", (json_int_t)canned->seed, "denied",
+			 (json_int_t)canned->denied, "denied_untold", (json_int_t)canned->lost,
+			 "looks_left_out", (json_int_t)canned->looks_left_out);
 }
 
 static void free_state(struct mr_run *run)

@@ -192,11 +192,16 @@ void mr_lease_netd_name(const char *id, char ret[MR_LEASE_NETD_SIZE])
 	snprintf(ret, MR_LEASE_NETD_SIZE, "%.*s%s", MR_RUN_ID_SIZE - 1, id, MR_LEASE_NETD_SUFFIX);
 }
 
+void mr_lease_spike_name(const char *id, char ret[MR_LEASE_SPIKE_SIZE])
+{
+	snprintf(ret, MR_LEASE_SPIKE_SIZE, "%.*s%s", MR_RUN_ID_SIZE - 1, id, MR_LEASE_SPIKE_SUFFIX);
+}
+
 /* The groups named in an abandoned lease. */
 static int sweep_groups(int lease_fd, const char *id, struct mr_error *err)
 {
 	struct mr_cgroup_host *host = NULL;
-	char text[TEXT_MAX], netd[MR_LEASE_NETD_SIZE];
+	char text[TEXT_MAX], netd[MR_LEASE_NETD_SIZE], spike[MR_LEASE_SPIKE_SIZE];
 	ssize_t n = mr_read_full(lease_fd, text, sizeof(text) - 1);
 	int r;
 
@@ -210,6 +215,9 @@ static int sweep_groups(int lease_fd, const char *id, struct mr_error *err)
 	mr_lease_netd_name(id, netd);
 	if (r == 0 && host)
 		r = mr_cgroup_sweep(host, netd, SWEEP_TIMEOUT_MS, err);
+	mr_lease_spike_name(id, spike);
+	if (r == 0 && host)
+		r = mr_cgroup_sweep(host, spike, SWEEP_TIMEOUT_MS, err);
 	mr_cgroup_host_free(host);
 	return r < 0 ? mr_err_wrap(err, r, "run %s", id) : 0;
 }

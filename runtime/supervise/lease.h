@@ -30,6 +30,10 @@ int mr_lease_folder(char *ret, size_t size);
 #define MR_LEASE_NETD_SUFFIX ".netd"
 #define MR_LEASE_NETD_SIZE (MR_RUN_ID_SIZE + sizeof(MR_LEASE_NETD_SUFFIX) - 1)
 void mr_lease_netd_name(const char *id, char ret[MR_LEASE_NETD_SIZE]);
+/* As that, of the processes that a failure mode runs beside the payload. */
+#define MR_LEASE_SPIKE_SUFFIX ".load"
+#define MR_LEASE_SPIKE_SIZE (MR_RUN_ID_SIZE + sizeof(MR_LEASE_SPIKE_SUFFIX) - 1)
+void mr_lease_spike_name(const char *id, char ret[MR_LEASE_SPIKE_SIZE]);
 #define MR_LEASE_NAME_MAX 256 /* of program and name each; what is longer is cut */
 /* For those who look at running sandboxes. */
 struct mr_lease_note {

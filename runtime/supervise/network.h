@@ -18,6 +18,7 @@ struct json_t;
 struct mr_error;
 struct mr_network_mode;
 struct mr_run;
+struct mr_stub_count;
 
 struct mr_network {
 	const struct mr_network_mode *mode;
@@ -56,6 +57,16 @@ struct mr_network_mode {
 extern const struct mr_network_mode mr_gate_mode;
 /* canned.c: --net stub */
 extern const struct mr_network_mode mr_canned_mode;
+/* canned.c: of the run's mocks, in their order, once all were told; else NULL. */
+const struct mr_stub_count *mr_canned_counts(const struct mr_run *run, size_t *ret_n);
+
+/* inject_mocks.c: what failure modes make of mocks whose bodies are loaded, and of how they are
+ * answered. */
+struct mr_mocks;
+struct mr_stub_config;
+bool mr_mocks_are_injected(struct mr_run *run);
+void mr_inject_into_mocks(struct mr_run *run, struct mr_mocks *mocks,
+			  struct mr_stub_config *config);
 
 /* The sandbox's namespace is there. */
 int mr_network_start(struct mr_run *run, struct mr_error *err);

@@ -151,6 +151,7 @@ void mr_result_collect(struct mr_run *run)
 	if (run->has_stats && run->stats.pids_max_events != MR_STAT_UNKNOWN)
 		run->facts.pids_max_events = run->stats.pids_max_events;
 	look_for_full_disk(run);
+	mr_failures_count(run);
 	mr_shaping_collect(run);
 	if (run->spec->sandbox_record_access)
 		mr_recorder_finish(&run->recorder);
@@ -450,6 +451,7 @@ json_t *mr_run_result(struct mr_run *run)
 	mr_unseen_tell(denials, run->spec);
 	json_object_set_new(result, "denials", denials);
 	json_object_set_new(result, "network", mr_network_to_json(run));
+	mr_failures_tell(run, result);
 	json_object_set_new(result, "telemetry", mr_telemetry_to_json(&run->telemetry));
 	if (run->recorder.paths)
 		json_object_set_new(result, "access", mr_recorder_to_json(&run->recorder));

@@ -36,7 +36,6 @@
 #include "runtime/supervise/trail.h"
 
 #define POLL_MS 20 /* between looks at a tree without a control group */
-#define CPU_PERIOD_US 100000
 #define OOM_LOOK_NS 1000000ULL /* from an OOM event to the first look; each next, twice as long */
 #define OOM_LOOKS 10
 
@@ -77,40 +76,6 @@ void mr_run_fail(struct mr_run *run, const struct mr_error *err)
 }
 
 /* --- set-up ----------------------------------------------------------------- */
-
-static struct mr_limits limits_of(const struct mr_spec *spec)
-{
-	struct mr_limits limits = { .memory_max = spec->limits_memory_max_bytes,
-				    .swap_max = spec->limits_swap_max_bytes,
-				    .pids_max = spec->limits_pids_max,
-				    .cpu_quota_us = MR_UNLIMITED,
-				    .cpu_period_us = CPU_PERIOD_US,
-				    .sockets = spec->net_mode != MR_NET_NONE };
-
-	if (spec->limits_cpus != MR_UNLIMITED)
-		limits.cpu_quota_us = spec->limits_cpus * CPU_PERIOD_US / 1000;
-	return limits;
-}
-
-static int make_cgroup(struct mr_run *run, struct mr_error *err)
-{
-	const struct mr_cgroup_host *host = run->host->cgroups;
-	const struct mr_limits limits = limits_of(run->spec);
-	int r;
-
-	if (mr_cgroup_host_mode(host) == MR_CGROUP_NONE) {
-		if (!mr_spec_tolerates(run->spec, "cgroup"))
-			return mr_err(err, MR_E_KERNEL, EPERM,
-				      "no control group can be had: %s; --best-effort cgroup runs "
-				      "with "
-				      "rlimits and polling instead",
-				      mr_cgroup_host_why(host));
-		mr_receipt_degrade(&run->receipt, "cgroup", "%s", mr_cgroup_host_why(host));
-		return 0;
-	}
-	r = mr_cgroup_new(host, run->id, &limits, 1, &run->cgroup, err);
-	return r < 0 ? mr_err_wrap(err, r, "control group") : 0;
-}
 
 static void on_sync(struct mr_source *source, uint32_t events);
 static void on_init(struct mr_source *source, uint32_t events);
@@ -212,11 +177,13 @@ static int start(struct mr_run *run, struct mr_error *err)
 	if (r == 0)
 		r = mr_launch_check(run->spec, err);
 	if (r == 0)
+		r = mr_failures_begin(run, err);
+	if (r == 0)
 		r = mr_result_check_keep(run, err);
 	if (r == 0)
 		r = take_lease(run, err);
 	if (r >= 0)
-		r = make_cgroup(run, err);
+		r = mr_run_make_group(run, err);
 	run->cgroup_ns = mr_now_ns();
 	/* Before the first process, so that it is in the group that is observed when it is made. */
 	if (r >= 0)
@@ -335,6 +302,11 @@ static void kill_for(struct mr_run *run, enum mr_kill_cause cause)
 	if (run->facts.kill == MR_KILL_NONE && run->state < MR_RUN_ENDING)
 		run->facts.kill = cause;
 	handle(run, EV_KILL, NULL);
+}
+
+void mr_run_end_injected(struct mr_run *run)
+{
+	kill_for(run, MR_KILL_INJECTED);
 }
 
 /* v1 tells before the kernel has chosen whom to kill, and also when a limit above ours is hit:
@@ -537,7 +509,8 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 	/* In place before the first instruction, but counted from it. */
 	run->go_ns = mr_now_ns();
 	mr_deadlines_shift(&run->deadlines, run->go_ns - run->deadlines.start_ns);
-	return mr_launch_go(&run->launched, err);
+	r = mr_failures_start(run, err);
+	return r < 0 ? r : mr_launch_go(&run->launched, err);
 }
 
 static void enter_ending(struct mr_run *run);
@@ -651,6 +624,7 @@ static void enter_ending(struct mr_run *run)
 	struct mr_error err = MR_ERROR_INIT;
 
 	run->end_ns = mr_now_ns();
+	mr_failures_stop(run); /* what it has in the group is none of the payload's */
 	if (run->facts.main_ended)
 		count_leftovers(run);
 	mr_deadlines_stop(&run->deadlines);
@@ -773,6 +747,7 @@ struct mr_run *mr_run_free(struct mr_run *run)
 				  run->pty_fd, run->feed_fd }[i]);
 	mr_result_drop_tmpfs(run);
 	mr_shaping_end(run);
+	mr_failures_free(run);
 	mr_launched_deinit(&run->launched);
 	if (run->netns_fd >= 0)
 		mr_netns_pool_give(run->host->netns, run->netns_fd);

@@ -16,6 +16,7 @@
 #include "runtime/supervise/changes.h"
 #include "runtime/supervise/deadline.h"
 #include "runtime/supervise/denials.h"
+#include "runtime/supervise/failures.h"
 #include "runtime/supervise/follow.h"
 #include "runtime/supervise/keep.h"
 #include "runtime/supervise/lease.h"
@@ -78,6 +79,7 @@ struct mr_run {
 	struct mr_receipt receipt;
 	struct mr_sync_msg built;
 	struct mr_shaping shaping;
+	struct mr_failures failures;
 	struct rusage rusage; /* all processes waited for */
 	bool has_rusage;
 	struct mr_cgroup_stats stats;
@@ -115,6 +117,11 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 int mr_streams_start_input(struct mr_run *run, int *pty, struct mr_error *err);
 /* run.c: something of ours failed in mid-run; it ends with this error, unless it is ending already */
 void mr_run_fail(struct mr_run *run, const struct mr_error *err);
+/* run.c: a failure mode ends the run. */
+void mr_run_end_injected(struct mr_run *run);
+/* group.c: what the control group is given; and make it, if one can be had. */
+struct mr_limits mr_run_limits(const struct mr_run *run);
+int mr_run_make_group(struct mr_run *run, struct mr_error *err);
 /* run.c: called by the output pumps */
 void mr_streams_progress(struct mr_pump_out *pump, size_t n);
 

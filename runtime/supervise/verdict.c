@@ -39,6 +39,7 @@ static const struct kill_row {
 	[MR_KILL_OOM] = { MR_REASON_oom, STATUS_LIMIT },
 	[MR_KILL_USER] = { MR_REASON_killed_by_user, STATUS_LIMIT },
 	[MR_KILL_PIDS] = { MR_REASON_pids_limit, STATUS_LIMIT },
+	[MR_KILL_INJECTED] = { MR_REASON_injected, STATUS_LIMIT },
 };
 
 /* Only what the caller asked for: the same signal from inside before that is the payload's own. */

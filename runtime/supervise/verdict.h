@@ -46,6 +46,7 @@ enum mr_kill_cause {
 	MR_KILL_OOM, /* the group's memory limit was hit: the rest of the tree goes too */
 	MR_KILL_USER, /* interrupt or termination asked for */
 	MR_KILL_PIDS, /* counted by polling, without a control group */
+	MR_KILL_INJECTED, /* by the failure mode timeout */
 };
 
 struct mr_facts {

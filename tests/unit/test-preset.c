@@ -156,18 +156,13 @@ static const struct {
 } asking[] = {
 	{ "GPU_LIMIT", "{\"GPU_LIMIT\": 1}" },
 	{ "DISK_IO_THROTTLE", "{\"DISK_IO_THROTTLE\": 100}" },
-	{ "THREAT_INTENSITY", "{\"THREAT_INTENSITY\": 100}" },
-	{ "THREAD_BURST", "{\"THREAD_BURST\": 10}" },
-	{ "ASYNC_TASK_BURST", "{\"ASYNC_TASK_BURST\": 20}" },
 	{ "CONCURRENCY_LEVEL", "{\"CONCURRENCY_LEVEL\": 8}" },
 	{ "CONCURRENCY_MULTIPLIER", "{\"CONCURRENCY_MULTIPLIER\": 4}" },
-	{ "CPU_SPIKE", "{\"CPU_SPIKE\": \"yes\"}" },
-	{ "FAILURE_MODES", "{\"FAILURE_MODES\": \"network, cpu_spike\"}" },
-	{ "FAILURE_MODES", "{\"FAILURE_MODES\": [\"none\", [\"disk\"]]}" },
+	{ "FAILURE_MODES", "{\"FAILURE_MODES\": \"cpu, user_misuse\"}" },
+	{ "FAILURE_MODES", "{\"FAILURE_MODES\": [\"none\", [\"user_misuse\"]]}" },
 	{ "OS_TYPE", "{\"OS_TYPE\": \"windows\"}" },
 	{ "VM_SETTINGS", "{\"VM_SETTINGS\": {\"memory\": \"4Gi\"}}" },
 	{ "SANDBOX_STUB_STRATEGY", "{\"SANDBOX_STUB_STRATEGY\": \"hostile\"}" },
-	{ "SCHEMA_MISMATCHES", "{\"SCHEMA_MISMATCHES\": 5}" },
 };
 
 static void conditions_of_the_network_are_knobs(void **state)
@@ -258,10 +253,7 @@ static void the_grammar_is_checked_even_with_best_effort(void **state)
 		const char *text;
 		const char *message;
 	} rows[] = {
-		{ "THREAT_INTENSITY", "{\"THREAT_INTENSITY\": 101}",
-		  "p: THREAT_INTENSITY: \"101\" is out of range; accepted: 0 to 100" },
 		{ "GPU_LIMIT", "{\"GPU_LIMIT\": 0.5}", NULL },
-		{ "CPU_SPIKE", "{\"CPU_SPIKE\": \"maybe\"}", NULL },
 		{ "FAILURE_MODES", "{\"FAILURE_MODES\": \"netwrok\"}",
 		  "p: FAILURE_MODES: unknown failure mode \"netwrok\"; did you mean \"network\"?" },
 		{ "FAILURE_MODES", "{\"FAILURE_MODES\": [\"disk\", [\"xyzzy\"]]}",

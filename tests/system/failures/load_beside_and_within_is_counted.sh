@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# serial
+#
+# cpu_spike is busy for a fifth of each second, beside the payload; concurrency_spike fills the
+# payload's group up to its limit, which the payload then meets; both leave nothing, also when
+# menace-run is killed
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_cgroups
+need_system_program python3
+check_leaks
+
+failure()
+{
+	json ".failures[] | select(.mode == \"$1\") | .$2"
+}
+
+run --set failure.modes=cpu_spike --set failure.seed=1 -- sleep 1.3
+assert_status 0
+assert_eq "$(failure cpu_spike opportunities) $(failure cpu_spike fired)" "2 2"
+assert_ge "$(failure cpu_spike processes)" 1
+assert_le "$(failure cpu_spike ns)" $(($(failure cpu_spike processes) * 440000000)) "CPU time of twice 200 ms"
+assert_ge "$(failure cpu_spike ns)" 40000000
+# It is not the payload's.
+assert_le "$(json .usage.cpu.usage_us)" "$(scaled 100000)"
+assert_eq "$(json .usage.pids.peak)" 2
+run -p '{"CPU_SPIKE": true, "THREAT_INTENSITY": 0}' -- sleep 1.1
+assert_eq "$(failure cpu_spike opportunities) $(failure cpu_spike fired) $(failure cpu_spike ns)" "2 0 0"
+
+# At most moments it has no child, so that it wants what it gave back.
+fork='
+import os, time
+refused = 0
+end = time.monotonic() + 1.2
+while time.monotonic() < end:
+    children = []
+    for i in range(4):
+        try:
+            pid = os.fork()
+        except BlockingIOError:
+            refused += 1
+            continue
+        if pid == 0:
+            os._exit(0)
+        children.append(pid)
+    for pid in children: os.waitpid(pid, 0)
+    time.sleep(0.003)
+print(refused)'
+run --set limits.pids_max=20 -- python3 -c "$fork"
+assert_eq "$stdout" 0 "control"
+run --set limits.pids_max=20 --set failure.modes=concurrency_spike -p '{"THREAD_BURST": 40, "ASYNC_TASK_BURST": 40}' -- python3 -c "$fork"
+assert_status 0
+assert_ge "$stdout" 1 "forks of the payload that failed"
+assert_eq "$(failure concurrency_spike opportunities) $(failure concurrency_spike fired)" "2 2"
+assert_eq "$(($(failure concurrency_spike tasks) + $(failure concurrency_spike EAGAIN)))" 160 "tasks that were asked for"
+assert_ge "$(failure concurrency_spike EAGAIN)" 120
+assert_eq "$(json .leftover_killed)" 0
+# Its own refusals are no reason of the payload's.
+run --set limits.pids_max=20 --set failure.modes=concurrency_spike -- python3 -c 'import time; time.sleep(0.3); exit(3)'
+assert_reason exited
+run --set failure.modes=concurrency_spike -- sleep 0.2
+assert_eq "$(failure concurrency_spike tasks) $(failure concurrency_spike EAGAIN)" "100 0"
+assert_ge "$(json .usage.pids.peak)" 50
+
+"$MENACE_RUN" -q --set failure.modes=cpu_spike,concurrency_spike -- sleep 60 &
+supervisor=$!
+load_is_there()
+{
+	pgrep -x menace-load -P "$supervisor" >/dev/null && pgrep -x menace-burst -P "$supervisor" >/dev/null
+}
+wait_until 10 load_is_there || fail "no load"
+kill -KILL "$supervisor"
+wait "$supervisor" 2>/dev/null
+run -- true # sweeps
