@@ -24,6 +24,7 @@
 #include "runtime/base/str.h"
 #include "runtime/spec/lang.h"
 #include "runtime/spec/failures.h"
+#include "runtime/spec/hostile.h"
 #include "runtime/spec/spec.h"
 #include "runtime/store/sections.h"
 #include "tools/cli.h"
@@ -428,6 +429,24 @@ static void put_failure_modes(void)
 	}
 }
 
+static void put_hostile(void)
+{
+	size_t n;
+	const struct mr_hostile *rows = mr_hostile_rows(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		const bool is_first = i == 0 || strcmp(rows[i - 1].class, rows[i].class) != 0;
+
+		if (is_first) {
+			put_strong(rows[i].class);
+			printf("\n\t");
+		}
+		put(rows[i].id);
+		printf("%s",
+		       i + 1 < n && strcmp(rows[i + 1].class, rows[i].class) == 0 ? ", " : ".\n\n");
+	}
+}
+
 static void put_version(void)
 {
 	printf("menace %s\n\n", MENACE_VERSION);
@@ -476,6 +495,7 @@ static const struct section {
 	{ "tables", "@TABLES@", put_tables },
 	{ "syscall-sets", "@SYSCALL_SETS@", put_syscall_sets },
 	{ "failure-modes", "@FAILURE_MODES@", put_failure_modes },
+	{ "hostile", "@HOSTILE@", put_hostile },
 	{ "profiles", "@PROFILES@", mr_docs_put_profiles },
 	{ "draws", "@DRAWS@", mr_docs_put_draws },
 	{ "keywords", "@KEYWORDS@", mr_docs_put_keywords },

@@ -101,7 +101,10 @@ uint32_t mr_spec_failures(const struct mr_spec *spec)
 	mr_assert(mr_failures_parse(spec->failure_modes, &mask, NULL) == 0);
 	if (spec->failure_cpu_spike)
 		mask |= MR_FAILURE_BIT(MR_FAILURE_cpu_spike);
-	return mask;
+	if (spec->failure_hostile_input || spec->failure_malicious_data ||
+	    (mask & MR_FAILURE_BIT(MR_FAILURE_malicious_data)))
+		mask |= MR_FAILURE_BIT(MR_FAILURE_hostile_input);
+	return mask & ~MR_FAILURE_BIT(MR_FAILURE_malicious_data);
 }
 
 char *mr_failures_print(uint32_t mask)
@@ -211,6 +214,8 @@ const char *mr_failure_hindrance(const struct mr_spec *spec, enum mr_failure_mod
 	if (mode == MR_FAILURE_memory && (spec->limits_memory_max_bytes == MR_UNLIMITED ||
 					  spec->limits_memory_max_bytes <= MR_FAILURE_MEMORY_MIN))
 		return "it takes away of a limit: limits.memory_max_bytes over 4 MiB (--memory)";
+	if (mode == MR_FAILURE_hostile_input && spec->sandbox_tty)
+		return "with a terminal (--tty) the input comes from it";
 	return NULL;
 }
 
@@ -241,6 +246,11 @@ static int check_knobs(const struct mr_spec *spec, const struct mr_spec_labels *
 			      "%s: is for the failure mode %s alone (failure.modes, FAILURE_MODES)",
 			      mr_spec_label(labels, knobs[i].id), rows[knobs[i].mode].name);
 	}
+	if (spec->failure_hostile[0] != '\0' && !(asked & MR_FAILURE_BIT(MR_FAILURE_hostile_input)))
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "%s: is for the failure mode hostile_input alone (failure.modes, "
+			      "FAILURE_MODES)",
+			      mr_spec_label(labels, MR_FIELD_failure_hostile));
 	if (spec->failure_upstream_failures > spec->failure_upstream_requests)
 		return mr_err(err, MR_E_USAGE, EINVAL, "%s: is over failure.upstream_requests",
 			      mr_spec_label(labels, MR_FIELD_failure_upstream_failures));

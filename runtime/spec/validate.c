@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/failures.h"
+#include "runtime/spec/hostile.h"
 #include "runtime/spec/internal.h"
 #include "runtime/spec/spec.h"
 
@@ -132,12 +133,36 @@ static int check_resolver(const char *text, struct mr_error *err)
 	return 0;
 }
 
+static int check_hostile(const char *text, struct mr_error *err)
+{
+	struct mr_str_nearest nearest;
+	char quoted[MR_STR_QUOTE_SIZE];
+	size_t n;
+	const struct mr_hostile *rows = mr_hostile_rows(&n);
+
+	mr_str_nearest_init(&nearest, text);
+	for (size_t i = 0; i < n; i++) {
+		if (mr_hostile_is(&rows[i], text))
+			return 0;
+		mr_str_nearest_offer(&nearest, rows[i].id);
+		mr_str_nearest_offer(&nearest, rows[i].class);
+	}
+	mr_str_quote(quoted, sizeof(quoted), text);
+	if (nearest.best)
+		return mr_err(err, MR_E_USAGE, EINVAL, "unknown input %s; did you mean \"%s\"?",
+			      quoted, nearest.best);
+	return mr_err(err, MR_E_USAGE, EINVAL, "unknown input %s; menace-spec(5) lists them all",
+		      quoted);
+}
+
 int mr_spec_check_text(enum mr_field_id id, const char *text, struct mr_error *err)
 {
 	struct mr_probe_choice choice;
 
 	uint32_t modes;
 
+	if (id == MR_FIELD_failure_hostile)
+		return check_hostile(text, err);
 	if (id == MR_FIELD_failure_modes)
 		return mr_failures_parse(text, &modes, err);
 	if (id == MR_FIELD_net_resolver)

@@ -29,6 +29,7 @@ static const struct mr_injector *const injectors[] = {
 	&mr_inject_disk,
 	&mr_inject_disk_corruption,
 	&mr_inject_concurrency_spike,
+	&mr_inject_hostile_input,
 };
 
 static const struct mr_injector *find_injector(enum mr_failure_mode mode)

@@ -85,3 +85,8 @@ extern const struct mr_injector mr_inject_flaky_upstream, mr_inject_api_latency,
 extern const struct mr_injector mr_inject_network, mr_inject_network_partition;
 /* inject_disk.c */
 extern const struct mr_injector mr_inject_disk, mr_inject_disk_corruption;
+/* inject_input.c.  What is the payload's standard input: *ret_fd is borrowed, -1: what it would be
+ * anyway. */
+extern const struct mr_injector mr_inject_hostile_input;
+int mr_inject_input(struct mr_run *run, int *ret_fd, struct mr_error *err);
+bool mr_inject_has_input(struct mr_run *run);

@@ -19,10 +19,15 @@ int mr_streams_open_input(struct mr_run *run, int *ret_child, int *ret_feed, int
 {
 	const char *path = run->spec->sandbox_stdin_path;
 	mr_auto_close int file = -1;
-	int source = run->opts.stdin_fd, pair[2];
+	int source = run->opts.stdin_fd, pair[2], injected = -1;
+	int r = mr_inject_input(run, &injected, err);
 	struct stat st;
 
-	if (path[0]) {
+	if (r < 0)
+		return r;
+	if (injected >= 0) {
+		source = injected;
+	} else if (path[0]) {
 		source = file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (source < 0)
 			return mr_err(err, MR_E_USAGE, errno, "standard input %s: %m", path);
@@ -33,7 +38,7 @@ int mr_streams_open_input(struct mr_run *run, int *ret_child, int *ret_feed, int
 		return mr_err(err, MR_E_USAGE, EISDIR,
 			      "standard input is a directory; it would be a way into the host's "
 			      "files");
-	*ret_source = path[0] ? mr_take_fd(file) : source;
+	*ret_source = file >= 0 ? mr_take_fd(file) : source;
 	if (run->spec->sandbox_tty)
 		return 0; /* fed through the terminal */
 	if (pipe2(pair, O_CLOEXEC) < 0)
@@ -83,7 +88,8 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 
 static int feed_from(struct mr_run *run, int source, int feed, struct mr_error *err)
 {
-	const bool own = run->spec->sandbox_stdin_path[0];
+	/* Nobody but us has opened it. */
+	const bool own = run->spec->sandbox_stdin_path[0] && !mr_inject_has_input(run);
 
 	if (source < 0 || feed < 0) {
 		mr_close(feed);

@@ -8,12 +8,14 @@
 
 #include <cmocka.h>
 
+#include "netns/mock.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/rand.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/failures.h"
+#include "runtime/spec/hostile.h"
 #include "runtime/spec/spec.h"
 #include "runtime/supervise/helper.h"
 
@@ -253,6 +255,103 @@ static void seconds_are_drawn_by_the_seed(void **state)
 	assert_int_equal(mr_seconds_fire(&first, MR_SECONDS), mr_seconds_fire(&first, 0));
 }
 
+static void hostile_inputs_are_what_they_say(void **state)
+{
+	static const struct {
+		const char *id;
+		size_t size;
+		const char *begin, *end;
+	} rows[] = {
+		{ "empty", 0, "", "" },
+		{ "nul", 1, "\0", "\0" },
+		{ "run-of-1m", 1048576, "A", "A" },
+		{ "json-deep", 20000, "[[", "]]" },
+		{ "path-nul", 21, "../", "\0.png" },
+		{ "nan", 3, "NaN", "NaN" },
+	};
+	size_t n, found = 0;
+	const struct mr_hostile *all = mr_hostile_rows(&n);
+
+	(void)state;
+	assert_in_range(n, 60, 200);
+	for (size_t i = 0; i < n; i++) {
+		size_t size;
+		mr_auto_free char *bytes = mr_hostile_build(&all[i], &size);
+
+		assert_int_equal(strspn(all[i].id, "abcdefghijklmnopqrstuvwxyz0123456789-"),
+				 strlen(all[i].id));
+		for (size_t j = 0; j < n; j++) /* of one name one thing */
+			assert_true((i == j || strcmp(all[i].id, all[j].id) != 0) &&
+				    strcmp(all[i].id, all[j].class) != 0);
+		for (size_t j = 0; j < N_ELEMENTS(rows); j++) {
+			if (strcmp(rows[j].id, all[i].id) != 0)
+				continue;
+			found++;
+			assert_int_equal(size, rows[j].size);
+			assert_memory_equal(bytes, rows[j].begin, strlen(rows[j].begin));
+			assert_memory_equal(bytes + size - strlen(rows[j].end), rows[j].end,
+					    strlen(rows[j].end));
+		}
+	}
+	assert_int_equal(found, N_ELEMENTS(rows));
+}
+
+/* What reads what a user gives refuses all of them, or takes them as what they are. */
+static void hostile_inputs_do_nothing_to_our_own_parsers(void **state)
+{
+	size_t n;
+	const struct mr_hostile *all = mr_hostile_rows(&n);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		size_t size;
+		mr_auto_free char *bytes = mr_hostile_build(&all[i], &size);
+		struct mr_error err = MR_ERROR_INIT;
+		struct mr_spec spec;
+		struct mr_mock mock;
+		uint32_t mask;
+
+		mr_spec_init(&spec);
+		assert_true(mr_spec_parse_json(&spec, bytes, size, all[i].id, &err) < 0);
+		assert_true(err.msg[0] != '\0' && strlen(err.msg) < sizeof(err.msg));
+		mr_spec_deinit(&spec);
+		mr_spec_init(&spec);
+		assert_true(mr_preset_apply_json(&spec, bytes, size, all[i].id, MR_ORIGIN_PRESET,
+						 &err) < 0);
+		mr_spec_set_assignment(&spec, bytes, &err);
+		for (size_t id = 0; id < MR_FIELD_COUNT_; id++)
+			mr_spec_set_text(&spec, (enum mr_field_id)id, bytes, false, MR_ORIGIN_SET,
+					 &err);
+		mr_spec_validate(&spec, &err);
+		mr_spec_deinit(&spec);
+		if (mr_failures_parse(bytes, &mask, &err) == 0)
+			assert_int_equal(mask, 0);
+		if (mr_mock_parse(bytes, &mock, &err) == 0)
+			mr_mock_deinit(&mock);
+	}
+}
+
+static void a_hostile_input_is_chosen_by_id_or_class(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+
+	assert_int_equal(mr_spec_set_assignment(spec, "failure.hostile=json-dep", &err), -EINVAL);
+	assert_string_equal(err.msg, "failure.hostile: unknown input \"json-dep\"; did you mean "
+				     "\"json-deep\"?");
+	set(spec, "failure.hostile=numeric");
+	assert_invalid(spec, "failure.hostile: is for the failure mode hostile_input alone "
+			     "(failure.modes, FAILURE_MODES)");
+	set(spec, "failure.modes=malicious_data");
+	assert_int_equal(mr_spec_validate(spec, &err), 0);
+	assert_int_equal(mr_spec_failures(spec), MR_FAILURE_BIT(MR_FAILURE_hostile_input));
+	set(spec, "sandbox.tty=1");
+	assert_invalid(spec,
+		       "failure.modes: hostile_input: with a terminal (--tty) the input comes "
+		       "from it; leave it out, or accept that with best_effort (--best-effort "
+		       "FAILURE_MODES)");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -266,6 +365,9 @@ int main(void)
 		TEST(a_preset_sets_them),
 		TEST(a_preset_names_what_is_not_made),
 		TEST(seconds_are_drawn_by_the_seed),
+		TEST(hostile_inputs_are_what_they_say),
+		TEST(hostile_inputs_do_nothing_to_our_own_parsers),
+		TEST(a_hostile_input_is_chosen_by_id_or_class),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
