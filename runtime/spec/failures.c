@@ -101,6 +101,8 @@ uint32_t mr_spec_failures(const struct mr_spec *spec)
 	mr_assert(mr_failures_parse(spec->failure_modes, &mask, NULL) == 0);
 	if (spec->failure_cpu_spike)
 		mask |= MR_FAILURE_BIT(MR_FAILURE_cpu_spike);
+	if (spec->failure_schema_drift)
+		mask |= MR_FAILURE_BIT(MR_FAILURE_schema_drift);
 	if (spec->failure_hostile_input || spec->failure_malicious_data ||
 	    (mask & MR_FAILURE_BIT(MR_FAILURE_malicious_data)))
 		mask |= MR_FAILURE_BIT(MR_FAILURE_hostile_input);

@@ -194,7 +194,7 @@ static json_t *failure_json(const struct mr_run *run, const struct mr_failure *f
 	json_object_set_new(object, "fired", json_integer((json_int_t)f->fired));
 	if (f->injector && f->injector->unit)
 		json_object_set_new(object, f->injector->unit, json_integer((json_int_t)f->amount));
-	if (f->started && f->injector->tell)
+	if (f->started && f->injector && f->injector->tell)
 		f->injector->tell(run, f, object);
 	json_object_set_new(object, "why", f->why[0] ? json_string(f->why) : json_null());
 	return object;
