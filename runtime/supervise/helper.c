@@ -21,7 +21,10 @@
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/compat.h"
 #include "runtime/base/error.h"
+
+#define PATIENCE_MS 300 /* the supervisor does nothing else meanwhile */
 
 void mr_seconds_draw(struct mr_seconds *seconds, struct mr_rand *rand, unsigned int percent)
 {
@@ -100,11 +103,22 @@ int mr_helper_start(struct mr_helper *helper, const struct mr_cgroup *group, con
 	return r;
 }
 
+/* Not in time: in a group that gets next to no processor time. */
+static bool ends_by_itself(pid_t pid)
+{
+	mr_auto_close int pidfd = mr_pidfd_open(pid, 0);
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&p, 1, PATIENCE_MS) == 1;
+}
+
 void mr_helper_stop(struct mr_helper *helper)
 {
 	if (helper->pid == 0)
 		return;
 	mr_close(helper->fd);
+	if (!ends_by_itself(helper->pid))
+		kill(helper->pid, SIGKILL);
 	while (waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	*helper = (struct mr_helper){ .fd = -1 };

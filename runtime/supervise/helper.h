@@ -36,7 +36,7 @@ struct mr_helper {
  * with _exit() or by returning. */
 int mr_helper_start(struct mr_helper *helper, const struct mr_cgroup *group, const char *name,
 		    void (*body)(void *arg, int fd), void *arg, struct mr_error *err);
-/* Tell it to end, and wait for that; no-op for none. */
+/* Tell it to end, and wait for that; kill it when it has not after 300 ms.  No-op for none. */
 void mr_helper_stop(struct mr_helper *helper);
 
 /* In a helper: CLOCK_BOOTTIME. */

@@ -37,7 +37,7 @@
 #include "runtime/supervise/state.h"
 
 #define WAITING_MAX 1024 /* calls that wait at once; one more goes on unhurt, and is no occasion */
-#define PENDING_MAX 256 /* writes whose writer has not come back yet */
+#define PENDING_MAX 64 /* writes whose writer has not come back yet; two descriptors each */
 #define PLACES_MAX 66 /* the sandbox's own file systems */
 #define TOLD_MAX 64 /* flips told one by one */
 
