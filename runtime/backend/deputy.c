@@ -52,7 +52,7 @@ struct mr_deputy {
 	int report_fd, pidfd, timer_fd; /* owned */
 	struct mr_source report, gone, late;
 	struct mr_buf text;
-	bool too_long, was_late, done;
+	bool started, too_long, was_late, done;
 	struct mr_error error;
 	json_t *result;
 };
@@ -323,7 +323,9 @@ static json_t *failed_result(const struct mr_deputy *d)
 	const struct mr_document failed = {
 		.spec = d->opts.spec,
 		.run_id = d->run_id,
-		.verdict = { .reason = MR_REASON_setup_error,
+		/* Of one that was started nobody knows what it has done. */
+		.verdict = { .reason =
+				     d->started ? MR_REASON_supervisor_lost : MR_REASON_setup_error,
 			     .exit_status = mr_errc_exit_status(d->error.code) },
 		.error = &d->error,
 	};
@@ -515,6 +517,7 @@ static int begin(struct mr_deputy *d, struct mr_error *err)
 		return errand;
 	r = start_program(d->opts.choice->backend, "run", &streams, errand, &d->pid, &d->report_fd,
 			  err);
+	d->started = r == 0;
 	return r < 0 ? r : watch(d, err);
 }
 

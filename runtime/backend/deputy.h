@@ -30,7 +30,8 @@ struct mr_deputy_opts {
 };
 
 /* A failure from here on is part of the run: it is then done at once, with a result of
- * reason setup_error, and on_done is not called.  Never NULL. */
+ * reason setup_error, and on_done is not called; a program that ends without a result of its own is
+ * reason supervisor_lost.  Never NULL. */
 struct mr_deputy *mr_deputy_start(struct mr_loop *loop, const struct mr_deputy_opts *opts);
 bool mr_deputy_is_done(const struct mr_deputy *deputy);
 /* Hand a signal on. */

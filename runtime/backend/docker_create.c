@@ -201,8 +201,7 @@ static void set_memory(json_t *host, const struct mr_spec *spec)
 		return;
 	json_object_set_new(host, "Memory", json_integer((json_int_t)memory));
 	json_object_set_new(host, "MemorySwap",
-			    swap == MR_UNLIMITED ? json_integer(-1)
-						 : json_integer((json_int_t)(memory + swap)));
+			    signed_limit(swap == MR_UNLIMITED ? swap : memory + swap));
 }
 
 static void set_limits(json_t *host, const struct mr_spec *spec)

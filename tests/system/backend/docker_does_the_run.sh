@@ -100,31 +100,65 @@ status=$?
 is 127 '[.reason, .exit.code, .receipt.backend.name, .receipt.container.image]' "[\"exited\",127,\"docker\",\"$image\"]"
 grep -q 'backend docker (does not do sandbox.image)' "$tmp/stderr" || fail "auto: $(cat "$tmp/stderr")"
 
+# begin_sleeper: a run that goes on, in the background; $run, and its program $docker_pid.
+begin_sleeper()
+{
+	local i
+
+	"$MENACE_RUN" -q --backend docker -o "$tmp/result" -- sleep 1000 >/dev/null 2>"$tmp/stderr" &
+	run=$!
+	for ((i = 0; i < 300; i++)); do
+		[ "$(engine_get /containers/json | jq length)" = 1 ] && break
+		sleep 0.1
+	done
+	[ "$(engine_get /containers/json | jq length)" = 1 ] || fail "there is no container"
+	docker_pid=$(pgrep -P "$run" -x menace-docker) || fail "there is no menace-docker"
+}
+
+# containers_become N: within 30 seconds.
+containers_become()
+{
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		[ "$(engine_containers)" = "$1" ] && return
+		sleep 0.1
+	done
+	fail "not $1 containers: $(engine_get '/containers/json?all=1' | jq -c '.[]|[.Names,.Labels]')"
+}
+
 # One that is killed leaves nothing: its keeper sees to it.
-"$MENACE_RUN" -q --backend docker -- sleep 1000 >/dev/null 2>&1 &
-run=$!
-for ((i = 0; i < 300; i++)); do
-	[ "$(engine_get /containers/json | jq length)" = 1 ] && break
-	sleep 0.1
-done
-[ "$(engine_containers)" = 1 ] || fail "there is no container to leave"
-docker_pid=$(pgrep -P "$run" -x menace-docker) || fail "there is no menace-docker"
+begin_sleeper
 kill -9 "$docker_pid"
 wait "$run"
-[ $? -eq 125 ] || fail "a run whose program is killed has status $?"
-for ((i = 0; i < 300; i++)); do
-	[ "$(engine_containers)" = 0 ] && break
-	sleep 0.1
-done
-[ "$(engine_containers)" = 0 ] || fail "a container is left: $(engine_get '/containers/json?all=1')"
+status=$?
+is 125 '[.reason, .error.message]' \
+	'["supervisor_lost","menace-docker: was ended by signal 9 (SIGKILL) without a report"]'
+containers_become 0
+
+# Where the keeper is killed first the next start does it; what is somebody else's stays.
+curl -s --unix-socket "$engine_dir/sock" -H 'Content-Type: application/json' -d "{\"Image\": \"$image\",
+	\"Cmd\": [\"x\"], \"Labels\": {\"org.menace.run\": \"01m8hseyza5yjdqtnpbtd34qjc\",
+	\"org.menace.lease\": \"another host\"}}" 'http://engine/containers/create?name=foreign' |
+	jq -e .Id >/dev/null || fail "no foreign container can be made"
+begin_sleeper
+kill -9 "$(pgrep -P "$docker_pid" -x menace-keeper)" "$docker_pid"
+wait "$run"
+[ "$(engine_containers)" = 2 ] || fail "who removed it? $(engine_containers)"
+here -- true
+is 0 .reason '"exited"'
+grep -q 'whose supervisor is dead, is removed' "$tmp/stderr" || fail "the sweep is not told: $(cat "$tmp/stderr")"
+containers_become 1
+[ "$(engine_get '/containers/json?all=1' | jq -r '.[0].Names[0]')" = /foreign ] || fail "the foreign one is gone"
+
+# menace-run itself is killed: what it started takes back what it made.
+begin_sleeper
+kill -9 "$run"
+wait "$run" 2>/dev/null
+containers_become 1
 
 # The engine is killed in the middle: the run says so, in time.
-"$MENACE_RUN" -q --backend docker -o "$tmp/result" -- sleep 1000 >/dev/null 2>"$tmp/stderr" &
-run=$!
-for ((i = 0; i < 300; i++)); do
-	[ "$(engine_get /containers/json | jq length)" = 1 ] && break
-	sleep 0.1
-done
+begin_sleeper
 kill -9 -- "-$engine_pid"
 wait "$run"
 status=$?
