@@ -110,6 +110,19 @@ removes none slow half-frame bad-frame system-error endless warns lies wait-garb
 answer of the Docker Engine at unix:///nowhere/sock: "*"Couldn't connect to server" ]] ||
 	fail "no engine: $(jq -c .error "$tmp/absent")"
 
+# refuses HOST STATUS MESSAGE: such a DOCKER_HOST.
+refuses()
+{
+	local got
+
+	got=$(DOCKER_HOST=$1 "$MENACE_RUN" -q --backend docker --image x -o - -- true 2>/dev/null |
+		jq -r '(.exit.status|tostring) + "," + .error.message')
+	[[ $got == $2,$3 ]] || fail "DOCKER_HOST=$1: $got"
+}
+refuses tcp://192.0.2.1:2375 2 'DOCKER_HOST=tcp://192.0.2.1:2375 without DOCKER_TLS_VERIFY: *; accepted without TLS: the loopback'
+refuses ssh://host 2 'DOCKER_HOST=ssh://host; accepted: unix:///PATH and tcp://HOST:PORT'
+refuses tcp://127.0.0.1:1 125 'GET /containers/json: no answer of the Docker Engine at tcp://127.0.0.1:1: *'
+
 # Both channels, each by itself, and the beginning and the end of what is too long.
 [ "$(jq -c '[.stdout.text,.stderr.text]' "$tmp/none/result")" = '["out","err"]' ] || fail "none: output"
 [ "$(cat "$tmp/none/stdout")" = out ] || fail "none: what was passed on"
