@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # serial
+# any kernel
 #
 # Where there is no sch_netem a delayed link falls to a virtual machine by itself, says so, and
 # the round trip is as long as asked.

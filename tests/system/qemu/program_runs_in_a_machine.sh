@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # serial
+# any kernel
 #
 # A run in a virtual machine has the result that it has here: output, input, exit status, limits
 # of the guest's kernel, and nothing of it reaches this host.
