@@ -413,7 +413,7 @@ CREATE TABLE flow_steps (
 	name TEXT NOT NULL, -- of the step
 	state TEXT NOT NULL CHECK (state IN ('done', 'skipped')), -- skipped: what it needs did not end well
 	passed INTEGER NOT NULL, -- 1: it ended well
-	run TEXT, -- run_id of its sandbox
+	run TEXT, -- which of runs its sandbox was
 	detail TEXT NOT NULL, -- JSON: numbers, limits, end of the output
 	PRIMARY KEY (flow_run, n)
 ) STRICT, WITHOUT ROWID;
