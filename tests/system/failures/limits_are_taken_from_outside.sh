@@ -16,11 +16,12 @@ failure()
 }
 
 spin='import time
+begin = time.process_time()
 end = time.monotonic() + 1.5
 n = 0
 while time.monotonic() < end:
     n += 1
-print(int(time.process_time() * 1000))'
+print(int((time.process_time() - begin) * 1000))'
 
 run -t "$(scaled 20)" --cpus 1 --set failure.modes=cpu --set failure.seed=1 -- python3 -c "$spin"
 assert_status 0
@@ -31,7 +32,8 @@ assert_eq "$(failure cpu cpus)" 0.1 "share"
 assert_ge "$(failure cpu ns)" 900000000 "time that it waited"
 assert_eq "$(json .inconclusive)" false
 run -t "$(scaled 20)" --cpus 0.5 --set failure.modes=cpu --set failure.intensity=0 -- sleep 0.1
-assert_eq "$(failure cpu opportunities) $(failure cpu fired) $(failure cpu ns) $(failure cpu cpus)" "1 0 0 null"
+assert_ge "$(failure cpu opportunities)" 1
+assert_eq "$(failure cpu fired) $(failure cpu ns) $(failure cpu cpus)" "0 0 null"
 run -t "$(scaled 20)" --set failure.modes=cpu -- true
 assert_eq "$(failure cpu cpus)" 0.1 "share where none was asked for"
 assert_match "$(json .failure_seed)" '^[0-9]+$' "a seed is drawn"
@@ -63,7 +65,7 @@ for seed in 1 1 2; do
 	assert_ge "$at" 20000000
 	assert_le "$at" 400000000
 	assert_ge "$(json '.usage.wall_us * 1000')" "$at" "time of the end"
-	assert_le "$(json .usage.wall_us)" $((at / 1000 + $(scaled 200000))) "time of the end"
+	assert_le "$(json .usage.wall_us)" $((at / 1000 + $(scaled 500000))) "time of the end"
 	ats+=("$at")
 done
 assert_eq "${ats[1]}" "${ats[0]}" "the same seed"

@@ -54,10 +54,10 @@ assert_eq "${stdout//-/}" "" "all lost by the link"
 assert_eq "$(failure network fired)" 0
 
 ask_8='
-import socket
+import socket, sys
 for i in range(8):
     s = socket.socket()
-    s.settimeout(0.3)
+    s.settimeout(float(sys.argv[1]) / 1000)
     try:
         s.connect(("h%d.example" % i, 80))
         s.sendall(b"GET / HTTP/1.0\r\n\r\n")
@@ -66,7 +66,7 @@ for i in range(8):
         print("-", end="")
 # The resolver and its own ends are not cut off.
 a = socket.create_server(("127.0.0.1", 0))
-socket.create_connection(a.getsockname(), 5).close()
+socket.create_connection(a.getsockname(), 30).close()
 print()'
 mocks=()
 for i in {0..7}; do
@@ -75,7 +75,7 @@ done
 patterns=()
 for seed in 1 1 2; do
 	run -q -t "$(scaled 30)" --net stub "${mocks[@]}" --set failure.modes=network_partition \
-		--set failure.intensity=50 --set failure.seed=$seed -- python3 -c "$ask_8"
+		--set failure.intensity=50 --set failure.seed=$seed -- python3 -c "$ask_8" "$(scaled 300)"
 	assert_status 0
 	lost=${stdout//+/}
 	assert_match "$stdout" '^[+-]{8}$'
