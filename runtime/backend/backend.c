@@ -11,6 +11,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/spec/failures.h"
 #include "runtime/spec/net.h"
 #include "runtime/spec/policy.h"
 
@@ -212,6 +213,11 @@ static bool wants_conditions(const struct mr_spec *spec)
 	return mr_conditions_asked(&asked) != 0;
 }
 
+static bool wants_failures(const struct mr_spec *spec)
+{
+	return mr_spec_failures(spec) != 0;
+}
+
 static bool wants_image(const struct mr_spec *spec)
 {
 	return spec->sandbox_image[0] != '\0';
@@ -241,6 +247,7 @@ static bool (*const wants[MR_NEED_COUNT_])(const struct mr_spec *spec) = {
 	[MR_NEED_allowlist] = wants_allowlist,
 	[MR_NEED_net_host] = wants_net_host,
 	[MR_NEED_conditions] = wants_conditions,
+	[MR_NEED_failures] = wants_failures,
 	[MR_NEED_image] = wants_image,
 };
 

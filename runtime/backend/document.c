@@ -14,6 +14,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/spec/failures.h"
 #include "runtime/spec/spec.h"
 #include "runtime/supervise/capture.h"
 #include "runtime/supervise/telemetry.h"
@@ -137,6 +138,20 @@ static json_t *receipt_json(const struct mr_spec *spec)
 			 "mode", words[spec->net_mode], "links", "routes", "shaping", "degraded");
 }
 
+/* Nothing is known of them; who made the run says more. */
+static void put_failures(const struct mr_spec *spec, json_t *result)
+{
+	const bool asked = mr_spec_failures(spec) != 0;
+	json_t *why = json_array();
+
+	if (asked)
+		json_array_append_new(why, json_string("the run did not come to its failures"));
+	json_object_set_new(result, "failures", asked ? json_null() : json_array());
+	json_object_set_new(result, "failure_seed", json_null());
+	json_object_set_new(result, "inconclusive", json_boolean(asked));
+	json_object_set_new(result, "inconclusive_why", why);
+}
+
 json_t *mr_document_make(const struct mr_document *d)
 {
 	json_t *unenforced = json_array(), *result;
@@ -160,6 +175,7 @@ json_t *mr_document_make(const struct mr_document *d)
 	json_object_set_new(result, "stderr", stream_json(d->err));
 	json_object_set_new(result, "workspace", json_null());
 	json_object_set_new(result, "denials", denials_json());
+	put_failures(d->spec, result);
 	json_object_set_new(result, "network", json_null());
 	json_object_set_new(result, "telemetry", telemetry_json(d->spec));
 	json_object_set_new(result, "receipt", receipt_json(d->spec));

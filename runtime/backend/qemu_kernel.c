@@ -33,7 +33,6 @@
 static const char *const places[] = {
 	"/var/lib/menace/guest/boot/vmlinuz-*",
 	"/boot/vmlinuz-*",
-	"/var/cache/menace-vm/*/boot/vmlinuz-*",
 };
 
 /* What any guest needs; then the ways to see files. */
@@ -182,8 +181,7 @@ int mr_kernel_find(struct mr_kernel *ret, struct mr_error *err)
 		if (look_in(places[i], ret, &last) == 0)
 			return 0;
 	return mr_err(err, MR_E_KERNEL, ENOENT,
-		      "no kernel for the guest in /var/lib/menace/guest, /boot or "
-		      "/var/cache/menace-vm%s%.180s; " FIX,
+		      "no kernel for the guest in /var/lib/menace/guest or /boot%s%.180s; " FIX,
 		      last.code ? ": " : "", last.code ? last.msg : "");
 }
 

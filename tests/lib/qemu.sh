@@ -15,10 +15,8 @@ need_machine()
 	need_virtiofsd
 	need_program qemu-system-x86_64
 	[ -z "${MENACE_VM:-}" ] || skip "this is a virtual machine already"
-	compgen -G '/var/lib/menace/guest/boot/vmlinuz-*' >/dev/null ||
-		compgen -G '/boot/vmlinuz-*' >/dev/null ||
-		compgen -G '/var/cache/menace-vm/*/boot/vmlinuz-*' >/dev/null ||
-		skip "no kernel image for a guest"
+	MENACE_QEMU_KERNEL=$(compgen -G "${MENACE_VM_CACHE:-/var/cache/menace-vm}/*/boot/vmlinuz-*" | head -n 1)
+	[ -n "$MENACE_QEMU_KERNEL" ] || skip "no kernel image for a guest"
 }
 
 # fake_kernel: a tree that looks like a kernel's package, enough for a machine that runs none.

@@ -24,6 +24,8 @@ repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P) || exit 1
 MENACE_RUN=${MENACE_RUN:-$repo/build/bin/menace-run}
 # The machine's own store is none of a test's business; those that want one say where.
 export MENACE_STORE=none
+# A run that this kernel refuses is refused here, unless a test has an engine or a machine for it.
+export DOCKER_HOST=unix:///none MENACE_QEMU_KERNEL=/none/vmlinuz-0
 # How much slower than plain hardware this run is: software emulation, sanitizers.
 MENACE_SLOWDOWN=${MENACE_SLOWDOWN:-1}
 
