@@ -170,7 +170,8 @@ static void queue_setup(struct mr_vm *vm)
 	clock_gettime(CLOCK_REALTIME, &now);
 	setup = json_pack("{s:s, s:s, s:I}", "share", share, "bin_dir", vm->opts->bin_dir,
 			  "time_ns", (json_int_t)now.tv_sec * 1000000000 + now.tv_nsec);
-	text = setup ? json_dumps(setup, JSON_COMPACT) : NULL;
+	mr_assert(setup);
+	text = json_dumps(setup, JSON_COMPACT);
 	mr_assert(text);
 	queue_frame(vm, MR_WIRE_SETUP, text, strlen(text));
 }
