@@ -34,10 +34,13 @@ endif()
 add_dependencies(menace-run menace-docker menace-init)
 
 # Does runs in virtual machines, with a program of ours as the first one inside, which is static
-# for the initramfs has nothing else.
+# for the initramfs has nothing else.  A sanitizer's cannot be: no machine starts with it.
 add_executable(menace-guest tools/menace-guest.c tools/guest_boot.c tools/guest_relay.c
   tools/guest_run.c tools/no_names.c)
-target_link_options(menace-guest PRIVATE ${no_names} -static)
+target_link_options(menace-guest PRIVATE ${no_names})
+if(MENACE_STATIC)
+  target_link_options(menace-guest PRIVATE -static)
+endif()
 target_link_libraries(menace-guest PRIVATE mr_qemu mr_backend mr_supervise mr_bpf mr_launch mr_spec
   mr_cgroups mr_netns mr_base)
 add_executable(menace-qemu tools/menace-qemu.c)

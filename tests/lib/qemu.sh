@@ -14,6 +14,7 @@ need_machine()
 {
 	need_virtiofsd
 	need_program qemu-system-x86_64
+	! grep -q -a __asan_init "$MENACE_RUN" || skip "a sanitizer build has no first program for a machine"
 	[ -z "${MENACE_VM:-}" ] || skip "this is a virtual machine already"
 	MENACE_QEMU_KERNEL=$(compgen -G "${MENACE_VM_CACHE:-/var/cache/menace-vm}/*/boot/vmlinuz-*" | head -n 1)
 	[ -n "$MENACE_QEMU_KERNEL" ] || skip "no kernel image for a guest"
