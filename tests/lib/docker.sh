@@ -11,6 +11,7 @@ need_engine()
 {
 	need_root
 	need_program dockerd containerd runc curl
+	! grep -q -a __asan_init "$MENACE_RUN" || skip "a leak checker does not run as the first process of a container"
 	[ -d /sys/fs/cgroup/memory ] || [ -f /sys/fs/cgroup/cgroup.controllers ] ||
 		skip "no control groups for dockerd"
 	# dockerd's runtimes do not run below an overlay whose upper folder is one itself.
