@@ -3,6 +3,8 @@
 #
 # A matrix that is killed three times and resumed has every cell once, with its scenario, seed, replicate
 # and arm, as one that was not; nothing is left
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,8 @@
 #
 # A cell passes or fails by conditions that were in force; what was asked for and did not happen, or met
 # nothing, is inconclusive, whatever the program did
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
