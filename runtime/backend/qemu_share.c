@@ -281,7 +281,8 @@ int mr_share_can_virtiofs(struct mr_error *err)
 	return 0;
 }
 
-/* A listening socket that nobody but us has connected to, and no name of it is left. */
+/* A listening socket that nobody but us has connected to, and no name of it is left.  The folder is
+ * drawn by mkdtemp and ours alone; an abstract name would be anybody's to connect to. */
 static int make_socket(int *ret_listen, int *ret_connected, struct mr_error *err)
 {
 	char folder[] = "/tmp/menace-qemu.XXXXXX";
@@ -297,10 +298,10 @@ static int make_socket(int *ret_listen, int *ret_connected, struct mr_error *err
 	    listen(listener, 1) < 0 ||
 	    connect(client, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		errnum = errno;
-	unlink(address.sun_path);
-	rmdir(folder);
+	if ((unlink(address.sun_path) < 0 && errno != ENOENT) || rmdir(folder) < 0)
+		errnum = errnum ? errnum : errno;
 	if (errnum)
-		return mr_err(err, MR_E_SYS, errnum, "socket for virtiofsd: %m");
+		return mr_err(err, MR_E_SYS, errnum, "socket for virtiofsd in %s: %m", folder);
 	*ret_listen = mr_take_fd(listener);
 	*ret_connected = mr_take_fd(client);
 	return 0;
