@@ -197,3 +197,14 @@ int mr_cmd_check_reason(const char *reason, struct mr_error *err)
 
 	return mr_cmd_check_word("reason", reason, reasons, N_ELEMENTS(reasons), err);
 }
+
+int mr_cmd_check_count(const char *option, int64_t *value, int64_t fallback, int64_t min,
+		       int64_t max, struct mr_error *err)
+{
+	if (*value == MR_CMD_NOT_GIVEN)
+		*value = fallback;
+	if (*value >= min && *value <= max)
+		return 0;
+	return mr_err(err, MR_E_USAGE, ERANGE, "--%s: %jd is out of range; accepted: %jd to %jd",
+		      option, (intmax_t)*value, (intmax_t)min, (intmax_t)max);
+}

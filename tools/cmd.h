@@ -97,6 +97,9 @@ int mr_cmd_check_word(const char *option, const char *word, const char *const *k
 		      struct mr_error *err);
 /* The same for why a run ended. */
 int mr_cmd_check_reason(const char *reason, struct mr_error *err);
+/* A number of an option, with its fallback where it was not given; refused out of min to max. */
+int mr_cmd_check_count(const char *option, int64_t *value, int64_t fallback, int64_t min,
+		       int64_t max, struct mr_error *err);
 /* The value of an MR_CMD_INSTANT to bind: null when it was not given; new reference. */
 struct json_t *mr_cmd_instant(int64_t us);
 /* A document on standard output: for machines, or one line. */

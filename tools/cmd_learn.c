@@ -53,17 +53,6 @@ static const struct mr_cmd_row rows[] = {
 	MR_CMD_ROW("help", 'h', NULL, FLAG, learn, common.help, "print this help"),
 };
 
-static int check_count(const char *option, int64_t *value, int64_t fallback, int64_t min,
-		       int64_t max, struct mr_error *err)
-{
-	if (*value == MR_CMD_NOT_GIVEN)
-		*value = fallback;
-	if (*value >= min && *value <= max)
-		return 0;
-	return mr_err(err, MR_E_USAGE, ERANGE, "--%s: %jd is out of range; accepted: %jd to %jd",
-		      option, (intmax_t)*value, (intmax_t)min, (intmax_t)max);
-}
-
 /* The words for menace-run: what was given, with ours before the "--". */
 static int make_argv(char *program, char **words, char *json, char ***ret, struct mr_error *err)
 {
@@ -220,13 +209,13 @@ static int run(void *values, char **words, struct mr_error *err)
 	struct mr_learned *learned;
 	char program[PATH_MAX];
 	int64_t margin = learn->margin;
-	int r = check_count("runs", &learn->runs, 1, 1, RUNS_MAX, err);
+	int r = mr_cmd_check_count("runs", &learn->runs, 1, 1, RUNS_MAX, err);
 
 	if (r == 0)
-		r = check_count("threshold", &learn->threshold, MR_LEARNED_THRESHOLD, 0,
-				THRESHOLD_MAX, err);
+		r = mr_cmd_check_count("threshold", &learn->threshold, MR_LEARNED_THRESHOLD, 0,
+				       THRESHOLD_MAX, err);
 	if (r == 0)
-		r = check_count("margin", &margin, 0, 0, MARGIN_MAX, err);
+		r = mr_cmd_check_count("margin", &margin, 0, 0, MARGIN_MAX, err);
 	if (r == 0)
 		r = mr_child_find_program(program, err);
 	if (r < 0)

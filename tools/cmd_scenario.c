@@ -137,28 +137,18 @@ static int choose_scenarios(struct scenario *s, struct mr_error *err)
 	return r;
 }
 
-static int check_count(const char *option, int64_t *value, int64_t fallback, int64_t min,
-		       int64_t max, struct mr_error *err)
-{
-	if (*value == MR_CMD_NOT_GIVEN)
-		*value = fallback;
-	if (*value >= min && *value <= max)
-		return 0;
-	return mr_err(err, MR_E_USAGE, ERANGE, "--%s: %jd is out of range; accepted: %jd to %jd",
-		      option, (intmax_t)*value, (intmax_t)min, (intmax_t)max);
-}
-
 static int check_numbers(struct scenario *s, struct mr_error *err)
 {
 	uint64_t seed = 0;
-	int r = check_count("replicates", &s->replicates, 1, 1, REPLICATES_MAX, err);
+	int r = mr_cmd_check_count("replicates", &s->replicates, 1, 1, REPLICATES_MAX, err);
 
 	if (r == 0)
-		r = check_count("jobs", &s->jobs, 1, 1, JOBS_MAX, err);
+		r = mr_cmd_check_count("jobs", &s->jobs, 1, 1, JOBS_MAX, err);
 	if (r == 0 && s->seed == MR_CMD_NOT_GIVEN)
 		r = mr_rand_fresh_seed(&seed, err);
 	if (r == 0)
-		r = check_count("seed", &s->seed, (int64_t)seed, 0, (int64_t)MR_RAND_SEED_MAX, err);
+		r = mr_cmd_check_count("seed", &s->seed, (int64_t)seed, 0,
+				       (int64_t)MR_RAND_SEED_MAX, err);
 	if (s->slo_ms == MR_CMD_NOT_GIVEN)
 		s->slo_ms = 0;
 	if (r == 0 &&

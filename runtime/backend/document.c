@@ -66,26 +66,6 @@ static json_t *usage_json(void)
 			 "io_full_us");
 }
 
-static json_t *limits_json(const struct mr_spec *spec)
-{
-	const struct mr_field *fields = mr_spec_fields();
-	json_t *limits = json_object();
-
-	for (int i = 0; i < MR_FIELD_COUNT_; i++) {
-		uint64_t value;
-
-		if (strcmp(fields[i].section, "limits") != 0)
-			continue;
-		value = mr_spec_get(spec, (enum mr_field_id)i);
-		json_object_set_new(limits, fields[i].name,
-				    value == MR_UNLIMITED ? json_string("unlimited")
-				    : fields[i].type == MR_FIELD_MILLI
-					    ? json_real((double)value / 1000)
-					    : json_integer((json_int_t)value));
-	}
-	return limits;
-}
-
 static json_t *stream_json(const struct mr_capture *capture)
 {
 	struct mr_capture empty;
@@ -167,7 +147,7 @@ json_t *mr_document_make(const struct mr_document *d)
 			   "exit", exit_json(&d->verdict), "error", error_json(d->error));
 	mr_assert(result);
 	json_object_set_new(result, "usage", usage_json());
-	json_object_set_new(result, "limits", limits_json(d->spec));
+	json_object_set_new(result, "limits", mr_spec_limits_to_json(d->spec));
 	json_object_set_new(result, "limits_hit", json_array());
 	json_object_set_new(result, "oom", json_pack("{s:n, s:n}", "kills", "level"));
 	json_object_set_new(result, "leftover_killed", json_null());

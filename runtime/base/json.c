@@ -293,3 +293,19 @@ int mr_json_check_keys(const struct mr_json *object, const char *const *known, s
 	}
 	return 0;
 }
+
+json_t *mr_json_at(const json_t *json, const char *a, const char *b, const char *c)
+{
+	json_t *value = json_object_get(json, a);
+
+	if (b)
+		value = json_object_get(value, b);
+	return c ? json_object_get(value, c) : value;
+}
+
+const char *mr_json_text_or_empty(const json_t *json, const char *key)
+{
+	const char *text = json_string_value(json_object_get(json, key));
+
+	return text ? text : "";
+}

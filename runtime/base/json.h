@@ -72,6 +72,12 @@ int mr_json_get_uint(const struct mr_json *json, uint64_t min, uint64_t max, uin
  * "1".  malloc'd. */
 int mr_json_get_text(const struct mr_json *json, char **ret, struct mr_error *err);
 
+/* Of a document of ours, whose shape is known: the member of a member of a member; b and c may be
+ * NULL.  Borrowed; NULL where there is none. */
+json_t *mr_json_at(const json_t *json, const char *a, const char *b, const char *c);
+/* Borrowed; "" where there is no such text. */
+const char *mr_json_text_or_empty(const json_t *json, const char *key);
+
 /* Refuses members that are not in known (NULL-terminated), with the nearest name as a hint. */
 int mr_json_check_keys(const struct mr_json *object, const char *const *known,
 		       struct mr_error *err);

@@ -21,22 +21,6 @@
 
 #define OUTPUT_MAX 4096 /* bytes of each stream in a row */
 
-static json_t *at(const json_t *json, const char *a, const char *b, const char *c)
-{
-	json_t *value = json_object_get(json, a);
-
-	if (b)
-		value = json_object_get(value, b);
-	return c ? json_object_get(value, c) : value;
-}
-
-static const char *text_of(const json_t *json, const char *key)
-{
-	const char *text = json_string_value(json_object_get(json, key));
-
-	return text ? text : "";
-}
-
 /* Microseconds as seconds; null when nobody measured. */
 static json_t *seconds(const json_t *us)
 {
@@ -50,13 +34,13 @@ static json_t *copy(json_t *value)
 
 static bool passed(const json_t *result)
 {
-	return strcmp(text_of(result, "reason"), "exited") == 0 &&
-	       json_integer_value(at(result, "exit", "status", NULL)) == 0;
+	return strcmp(mr_json_text_or_empty(result, "reason"), "exited") == 0 &&
+	       json_integer_value(mr_json_at(result, "exit", "status", NULL)) == 0;
 }
 
 static json_int_t lost_events(const json_t *result)
 {
-	const json_t *losses = at(result, "telemetry", "losses", NULL);
+	const json_t *losses = mr_json_at(result, "telemetry", "losses", NULL);
 	json_int_t lost = 0;
 
 	for (size_t i = 0; i < json_array_size(losses); i++)
@@ -78,8 +62,8 @@ static const struct class
 
 static const struct class *classify(const json_t *result)
 {
-	const char *reason = text_of(result, "reason");
-	const json_int_t denials = json_integer_value(at(result, "denials", "total", NULL));
+	const char *reason = mr_json_text_or_empty(result, "reason");
+	const json_int_t denials = json_integer_value(mr_json_at(result, "denials", "total", NULL));
 
 	if (passed(result))
 		return NULL;
@@ -95,7 +79,7 @@ static const struct class *classify(const json_t *result)
 /* The words that such denials are known by. */
 static const char *policy_message(const json_t *result)
 {
-	const json_t *layers = at(result, "denials", "by_layer", NULL);
+	const json_t *layers = mr_json_at(result, "denials", "by_layer", NULL);
 
 	if (json_integer_value(json_object_get(layers, "network")) > 0)
 		return "network access disabled";
@@ -108,9 +92,9 @@ static const char *policy_message(const json_t *result)
 /* Why it did not end well, in words; NULL: it did. */
 static json_t *exception_of(const json_t *result)
 {
-	const char *reason = text_of(result, "reason");
-	const char *message = text_of(json_object_get(result, "error"), "message");
-	const json_int_t status = json_integer_value(at(result, "exit", "status", NULL));
+	const char *reason = mr_json_text_or_empty(result, "reason");
+	const char *message = mr_json_text_or_empty(json_object_get(result, "error"), "message");
+	const json_int_t status = json_integer_value(mr_json_at(result, "exit", "status", NULL));
 
 	if (passed(result))
 		return json_null();
@@ -165,8 +149,8 @@ static json_t *metrics_of(const struct mr_flow *flow, size_t n, const json_t *re
 {
 	const json_t *usage = json_object_get(result, "usage");
 	const struct class *class = classify(result);
-	json_t *cpu = at(usage, "cpu", "usage_us", NULL);
-	json_t *peak = at(usage, "memory", "peak_bytes", NULL);
+	json_t *cpu = mr_json_at(usage, "cpu", "usage_us", NULL);
+	json_t *peak = mr_json_at(usage, "memory", "peak_bytes", NULL);
 	json_t *fixtures = n < flow->n_steps ? flow->steps[n].fixtures : NULL;
 
 	/* The control group is new: nothing was used before. */
@@ -192,12 +176,12 @@ json_t *mr_metrics_row(const struct mr_flow *flow, size_t n, const json_t *resul
 	for (size_t i = 0; i < N_ELEMENTS(kept); i++)
 		json_object_set_new(row, kept[i], copy(json_object_get(result, kept[i])));
 	json_object_set_new(row, "passed", json_boolean(passed(result)));
-	json_object_set_new(row, "denials", copy(at(result, "denials", "total", NULL)));
+	json_object_set_new(row, "denials", copy(mr_json_at(result, "denials", "total", NULL)));
 	json_object_set_new(row, "policy_message",
 			    policy_message(result) ? json_string(policy_message(result))
 						   : json_null());
-	json_object_set_new(row, "degraded", copy(at(result, "receipt", "degraded", NULL)));
-	json_object_set_new(row, "kept", copy(at(result, "workspace", "kept", NULL)));
+	json_object_set_new(row, "degraded", copy(mr_json_at(result, "receipt", "degraded", NULL)));
+	json_object_set_new(row, "kept", copy(mr_json_at(result, "workspace", "kept", NULL)));
 	json_object_set_new(row, "lost_events", json_integer(lost_events(result)));
 	json_object_set_new(row, "stdout", output_of(json_object_get(result, "stdout")));
 	json_object_set_new(row, "stderr", output_of(json_object_get(result, "stderr")));
@@ -214,11 +198,11 @@ const char *mr_metrics_status(const json_t *rows)
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
-		if (strcmp(text_of(row, "reason"), "setup_error") == 0)
+		if (strcmp(mr_json_text_or_empty(row, "reason"), "setup_error") == 0)
 			return "error";
 		/* That the steps cannot be put together is nobody's failure. */
-		if (strcmp(text_of(row, "kind"), "combined") == 0 &&
-		    strcmp(text_of(row, "state"), "skipped") == 0)
+		if (strcmp(mr_json_text_or_empty(row, "kind"), "combined") == 0 &&
+		    strcmp(mr_json_text_or_empty(row, "state"), "skipped") == 0)
 			continue;
 		all = all && json_is_true(json_object_get(row, "passed"));
 	}
@@ -256,7 +240,8 @@ static void add_row(json_t *telemetry, const json_t *row)
 	char key[96]; /* by index and name: names alone would hide each other */
 
 	snprintf(key, sizeof(key), "%lld:%s",
-		 (long long)json_integer_value(json_object_get(row, "n")), text_of(row, "name"));
+		 (long long)json_integer_value(json_object_get(row, "n")),
+		 mr_json_text_or_empty(row, "name"));
 	for (size_t i = 0; i < N_ELEMENTS(columns); i++) {
 		json_t *value = json_object_get(metrics, columns[i].metric);
 
@@ -272,7 +257,7 @@ struct sums {
 static void add_to_sums(struct sums *sums, const json_t *row)
 {
 	const json_t *metrics = json_object_get(row, "metrics");
-	const char *class = text_of(metrics, "failure_classification");
+	const char *class = mr_json_text_or_empty(metrics, "failure_classification");
 	const json_int_t peak = json_integer_value(json_object_get(metrics, "memory_peak"));
 	const bool expected = strcmp(class, classes[0].name) == 0;
 
@@ -293,7 +278,7 @@ static json_t *synergy(const json_t *rows)
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 		const json_t *metrics = json_object_get(row, "metrics");
-		const bool combined = strcmp(text_of(row, "kind"), "combined") == 0;
+		const bool combined = strcmp(mr_json_text_or_empty(row, "kind"), "combined") == 0;
 		double *to = combined ? whole : parts;
 
 		any = any || (combined && metrics);
@@ -316,7 +301,8 @@ static json_t *telemetry_of(const json_t *rows)
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
-		if (strcmp(text_of(row, "kind"), "step") != 0 || !json_object_get(row, "metrics"))
+		if (strcmp(mr_json_text_or_empty(row, "kind"), "step") != 0 ||
+		    !json_object_get(row, "metrics"))
 			continue;
 		add_row(telemetry, row);
 		add_to_sums(&sums, row);
@@ -339,11 +325,13 @@ json_t *mr_metrics_document(const struct mr_flow *flow, const json_t *rows)
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		json_t *metrics = json_object_get(json_array_get(rows, i), "metrics");
 
-		if (!metrics || strcmp(text_of(json_array_get(rows, i), "kind"), "step") != 0)
+		if (!metrics ||
+		    strcmp(mr_json_text_or_empty(json_array_get(rows, i), "kind"), "step") != 0)
 			continue;
 		json_array_append(modules, metrics);
 		crashes += !json_is_true(json_object_get(metrics, "success")) &&
-			   strcmp(text_of(metrics, "failure_classification"), classes[0].name) != 0;
+			   strcmp(mr_json_text_or_empty(metrics, "failure_classification"),
+				  classes[0].name) != 0;
 	}
 	return json_pack("{s:s, s:s, s:s, s:O, s:o, s:I, s:o}", "schema", "menace.flow-result/1",
 			 "flow", flow->name, "status", mr_metrics_status(rows), "steps", rows,

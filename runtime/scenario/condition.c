@@ -171,22 +171,6 @@ void mr_condition_proof_deinit(struct mr_condition_proof *proof)
 	json_decref(proof->in_force);
 }
 
-static json_t *at(const json_t *json, const char *a, const char *b, const char *c)
-{
-	json_t *value = json_object_get(json, a);
-
-	if (b)
-		value = json_object_get(value, b);
-	return c ? json_object_get(value, c) : value;
-}
-
-static const char *text_of(const json_t *json, const char *key)
-{
-	const char *text = json_string_value(json_object_get(json, key));
-
-	return text ? text : "";
-}
-
 /* Each once. */
 static void tell(json_t *list, json_t *text)
 {
@@ -222,7 +206,7 @@ static void judge_gaps(const struct mr_condition *c, const json_t *result,
 		       struct mr_condition_proof *proof)
 {
 	const json_t *names = json_object_get(result, "not_enforced");
-	const json_t *degraded = at(result, "receipt", "degraded", NULL);
+	const json_t *degraded = mr_json_at(result, "receipt", "degraded", NULL);
 
 	for (size_t i = 0; i < json_array_size(names); i++)
 		tell(proof->missing, json_sprintf("%s is not enforced by this version",
@@ -230,9 +214,10 @@ static void judge_gaps(const struct mr_condition *c, const json_t *result,
 	for (size_t i = 0; i < json_array_size(degraded); i++) {
 		const json_t *row = json_array_get(degraded, i);
 
-		if (concerns(c, text_of(row, "item")))
+		if (concerns(c, mr_json_text_or_empty(row, "item")))
 			tell(proof->missing,
-			     json_sprintf("%s: %s", text_of(row, "item"), text_of(row, "why")));
+			     json_sprintf("%s: %s", mr_json_text_or_empty(row, "item"),
+					  mr_json_text_or_empty(row, "why")));
 	}
 }
 
@@ -242,7 +227,8 @@ static void judge_failures(const json_t *result, struct mr_condition_proof *proo
 
 	for (size_t i = 0; i < json_array_size(failures); i++) {
 		const json_t *row = json_array_get(failures, i);
-		const char *mode = text_of(row, "mode"), *why = text_of(row, "why");
+		const char *mode = mr_json_text_or_empty(row, "mode"),
+			   *why = mr_json_text_or_empty(row, "why");
 
 		json_object_set(proof->in_force, mode, KEYS(row));
 		if (!json_is_true(json_object_get(row, "made")))
@@ -285,8 +271,8 @@ static json_int_t count_packets(const json_t *measured)
 static void judge_link(const struct mr_condition *c, const json_t *result,
 		       struct mr_condition_proof *proof)
 {
-	const json_t *shaping = at(result, "receipt", "network", "shaping");
-	const char *state = text_of(shaping, "state");
+	const json_t *shaping = mr_json_at(result, "receipt", "network", "shaping");
+	const char *state = mr_json_text_or_empty(shaping, "state");
 
 	if (!asks_for_link(c))
 		return;
@@ -302,7 +288,7 @@ static void judge_link(const struct mr_condition *c, const json_t *result,
 
 static json_int_t count_hits(const json_t *result)
 {
-	const json_t *mocks = at(result, "network", "mocks", NULL);
+	const json_t *mocks = mr_json_at(result, "network", "mocks", NULL);
 	json_int_t hits = 0;
 
 	for (size_t i = 0; i < json_array_size(mocks); i++)
@@ -313,8 +299,8 @@ static json_int_t count_hits(const json_t *result)
 static void judge_answers(const struct mr_condition *c, const json_t *result,
 			  struct mr_condition_proof *proof)
 {
-	json_t *delay =
-		json_object_get(at(result, "receipt", "network", "stub"), "first_byte_delay_ms");
+	json_t *delay = json_object_get(mr_json_at(result, "receipt", "network", "stub"),
+					"first_byte_delay_ms");
 
 	if (!json_object_get(c->knobs, "net.api_latency_ms"))
 		return;
@@ -329,7 +315,8 @@ static void judge_answers(const struct mr_condition *c, const json_t *result,
 static void judge_limits(const struct mr_condition *c, const json_t *result,
 			 struct mr_condition_proof *proof)
 {
-	const char *state = text_of(at(result, "receipt", "cgroup", NULL), "state");
+	const char *state =
+		mr_json_text_or_empty(mr_json_at(result, "receipt", "cgroup", NULL), "state");
 	const char *knob;
 	json_t *value;
 
@@ -339,8 +326,8 @@ static void judge_limits(const struct mr_condition *c, const json_t *result,
 
 		if (!mr_str_starts_with(knob, "limits."))
 			continue;
-		asked = at(result, "limits", name, NULL);
-		kernel = json_object_get(at(result, "receipt", "cgroup", "limits"), name);
+		asked = mr_json_at(result, "limits", name, NULL);
+		kernel = json_object_get(mr_json_at(result, "receipt", "cgroup", "limits"), name);
 		json_object_set_new(proof->in_force, knob,
 				    json_pack("{s:O?, s:O?}", "limit", asked, "kernel",
 					      json_object_get(kernel, "value")));

@@ -224,3 +224,23 @@ struct json_t *mr_spec_explain_json(const struct mr_spec *spec)
 		set(knobs, fields[i].key, explained_knob_json(spec, i));
 	return knobs;
 }
+
+json_t *mr_spec_limits_to_json(const struct mr_spec *spec)
+{
+	const struct mr_field *fields = mr_spec_fields();
+	json_t *limits = json_object();
+
+	for (int i = 0; i < MR_FIELD_COUNT_; i++) {
+		uint64_t value;
+
+		if (strcmp(fields[i].section, "limits") != 0)
+			continue;
+		value = mr_spec_get(spec, (enum mr_field_id)i);
+		json_object_set_new(limits, fields[i].name,
+				    value == MR_UNLIMITED ? json_string("unlimited")
+				    : fields[i].type == MR_FIELD_MILLI
+					    ? json_real((double)value / 1000)
+					    : json_integer((json_int_t)value));
+	}
+	return limits;
+}

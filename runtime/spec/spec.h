@@ -192,6 +192,8 @@ int mr_spec_parse_json(struct mr_spec *spec, const char *text, size_t size, cons
 
 /* The document with every knob: mr_spec_parse_json() reads it back to the same spec; new reference. */
 struct json_t *mr_spec_to_json(const struct mr_spec *spec);
+/* The section "limits" as a result tells it: numbers, or "unlimited"; new reference. */
+struct json_t *mr_spec_limits_to_json(const struct mr_spec *spec);
 /* The same as text with sorted keys and no white space; malloc'd. */
 char *mr_spec_print_canonical(const struct mr_spec *spec);
 /* By key ("limits.wall_ms"), for people: the value in words, its unit, where it came from; new

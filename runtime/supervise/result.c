@@ -310,26 +310,6 @@ static json_t *usage_json(const struct mr_run *run)
 			 "pressure", psi_json(run));
 }
 
-static json_t *limits_json(const struct mr_run *run)
-{
-	const struct mr_field *fields = mr_spec_fields();
-	json_t *limits = json_object();
-
-	for (int i = 0; i < MR_FIELD_COUNT_; i++) {
-		uint64_t value;
-
-		if (strcmp(fields[i].section, "limits") != 0)
-			continue;
-		value = mr_spec_get(run->spec, (enum mr_field_id)i);
-		json_object_set_new(limits, fields[i].name,
-				    value == MR_UNLIMITED ? json_string("unlimited")
-				    : fields[i].type == MR_FIELD_MILLI
-					    ? json_real((double)value / 1000)
-					    : json_integer((json_int_t)value));
-	}
-	return limits;
-}
-
 static json_t *limits_hit_json(const struct mr_run *run)
 {
 	static const char *const by_kill[] = {
@@ -440,7 +420,7 @@ json_t *mr_run_result(struct mr_run *run)
 			   mr_reason_name(run->verdict.reason), "exit", exit_json(run), "error",
 			   run->facts.setup_failed ? error_json(&run->error) : json_null());
 	json_object_set_new(result, "usage", usage_json(run));
-	json_object_set_new(result, "limits", limits_json(run));
+	json_object_set_new(result, "limits", mr_spec_limits_to_json(run->spec));
 	json_object_set_new(result, "limits_hit", limits_hit_json(run));
 	json_object_set_new(result, "oom", oom_json(run));
 	json_object_set_new(result, "leftover_killed", json_integer(run->leftover_killed));
