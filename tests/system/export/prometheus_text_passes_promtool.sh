@@ -10,10 +10,11 @@
 . "$repo/tests/lib/export.sh"
 
 need_root
-need_program promtool
+promtool=$(command -v promtool) || promtool=${MENACE_PROMTOOL_CACHE:-/var/cache/menace-promtool}/promtool
+need_file "$promtool" # tests/fetch-promtool
 
 put_records
 "$MENACE" export --format prometheus >"$tmp/metrics.prom"
-run_plain promtool check metrics <"$tmp/metrics.prom"
+run_plain "$promtool" check metrics <"$tmp/metrics.prom"
 assert_status 0
 assert_eq "$stdout$stderr" "" "what promtool says"
