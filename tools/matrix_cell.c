@@ -27,6 +27,8 @@
 #include "runtime/scenario/condition.h"
 #include "tools/flow_session.h"
 
+#define SAID_MAX 200
+
 struct copy {
 	struct mr_matrix_cell *cell;
 	struct mr_flow_run *run;
@@ -48,6 +50,7 @@ struct mr_matrix_cell {
 	bool interrupted;
 	char *broken; /* what of ours failed, or NULL */
 	char *because; /* the first failure of a step, in words, or NULL */
+	char *said; /* the last line that this step wrote to its error output, or NULL */
 };
 
 /* --- before ---------------------------------------------------------------- */
@@ -176,6 +179,21 @@ static char *describe(const json_t *row)
 			     exception ? exception : "failed");
 }
 
+/* What a person looks for first; how a cell is judged never depends on it. */
+static char *last_line(const char *text)
+{
+	size_t n = text ? strlen(text) : 0, begin;
+
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r' || text[n - 1] == ' '))
+		n--;
+	begin = n;
+	while (begin > 0 && text[begin - 1] != '\n' && n - begin < SAID_MAX)
+		begin--;
+	while (begin < n && ((unsigned char)text[begin] & 0xc0) == 0x80)
+		begin++; /* a character that was cut */
+	return n > 0 ? mr_str_ndup(text + begin, n - begin) : NULL;
+}
+
 static int take_step(const json_t *row, const json_t *result, void *owner, struct mr_error *err)
 {
 	struct copy *copy = owner;
@@ -190,8 +208,10 @@ static int take_step(const json_t *row, const json_t *result, void *owner, struc
 	mr_condition_judge(&cell->condition, result, &cell->proof);
 	if (reason && strcmp(reason, "setup_error") == 0 && !cell->broken)
 		cell->broken = describe(row);
-	if (!cell->because && !json_is_true(json_object_get(row, "passed")))
+	if (!cell->because && !json_is_true(json_object_get(row, "passed"))) {
 		cell->because = describe(row);
+		cell->said = last_line(json_string_value(json_object_get(row, "stderr")));
+	}
 	return 0;
 }
 
@@ -369,7 +389,7 @@ static json_t *detail_of(const struct mr_matrix_cell *cell)
 		json_array_append_new(why, json_string(cell->broken));
 	return json_pack("{s:I, s:O, s:O, s:I, s:s, s:I, s:s, s:o, s:s?, s:I, s:I, s:I, s:I, s:f, "
 			 "s:f, s:f, "
-			 "s:I, s:{s:f, s:f, s:f}, s:O, s:o}",
+			 "s:I, s:{s:f, s:f, s:f}, s:O, s:o, s:s?}",
 			 "n", (json_int_t)at->n, "scenario",
 			 json_object_get(cell->opts.scenario, "name"), "level",
 			 json_object_get(cell->opts.scenario, "level"), "replicate",
@@ -382,7 +402,7 @@ static json_t *detail_of(const struct mr_matrix_cell *cell)
 			 sums.peak / n, "failures", (json_int_t)(cell->n_copies - cell->n_passed),
 			 "aggregate", "elapsed_ms", (double)(cell->end_ns - cell->begin_ns) / 1e6,
 			 "cpu_ms", sums.cpu_ms, "memory_peak_bytes", sums.peak, "in_force",
-			 cell->proof.in_force, "per_copy", copies);
+			 cell->proof.in_force, "per_copy", copies, "said", cell->said);
 }
 
 int mr_matrix_cell_detail(struct mr_matrix_cell *cell, json_t **ret)
@@ -413,6 +433,7 @@ struct mr_matrix_cell *mr_matrix_cell_free(struct mr_matrix_cell *cell)
 	free(cell->copies);
 	free(cell->broken);
 	free(cell->because);
+	free(cell->said);
 	mr_condition_deinit(&cell->condition);
 	mr_condition_proof_deinit(&cell->proof);
 	free(cell);

@@ -192,6 +192,9 @@ static void put_cell(FILE *out, const json_t *cell)
 		number_of(cell, "seed"), verdict, verdict, number_of(cell, "copies_passed"),
 		number_of(cell, "copies"), number_of(cell, "at_once"), number_of(cell, "wall_ms"));
 	mr_matrix_put_text(out, text_of(cell, "failed_because"));
+	if (text_of(cell, "said")[0])
+		fputs("; it said: ", out);
+	mr_matrix_put_text(out, text_of(cell, "said"));
 	fputs("</td></tr>\n", out);
 }
 

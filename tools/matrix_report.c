@@ -80,6 +80,9 @@ static void print_failures(const json_t *report, const json_t *row)
 			continue;
 		printf("    cell %.0f (%s): ", number_of(cell, "n"), text_of(cell, "arm"));
 		mr_term_put(MR_TERM_PLAIN, text_of(cell, "failed_because"));
+		if (text_of(cell, "said")[0])
+			printf("\n        it said: ");
+		mr_term_put(MR_TERM_PLAIN, text_of(cell, "said"));
 		putchar('\n');
 		return;
 	}

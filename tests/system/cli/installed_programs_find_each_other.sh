@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installed below any prefix, the programs and their manual pages are all there and find each other
+#
+# any kernel
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_program cmake
+
+build=$(dirname "$MENACE_RUN")/..
+DESTDIR=$tmp/root cmake --install "$build" --prefix /opt/menace >"$tmp/log" 2>&1 ||
+	fail "cmake --install: $(tail -3 "$tmp/log")"
+at=$tmp/root/opt/menace
+assert_eq "$(cd "$at" && echo bin/* libexec/*/* share/man/*/*)" "bin/menace bin/menace-run \
+libexec/menace/menace-docker libexec/menace/menace-guest libexec/menace/menace-init \
+libexec/menace/menace-netd libexec/menace/menace-probe-load libexec/menace/menace-qemu \
+libexec/menace/menace-send libexec/menace/menace-symbolize share/man/man1/menace-run.1 \
+share/man/man1/menace.1 share/man/man5/menace-flow.5 share/man/man5/menace-policy.5 \
+share/man/man5/menace-spec.5 share/man/man5/menace-store.5"
+# One that bin starts, and one that libexec does.
+run_plain "$at/bin/menace-run" -q --net stub --mock "http://a.example=body:found" -- \
+	python3 -c 'import urllib.request as u; print(u.urlopen("http://a.example/").read().decode())'
+assert_status 0
+assert_eq "$stdout" found
+run_plain "$at/bin/menace" flow run --json "$repo/docs/examples/shop/flow.json"
+assert_status 0
+assert_eq "$(jq -r '.status, (.steps | length)' <<<"$stdout")" "passed
+3"
