@@ -221,6 +221,56 @@ static void print_receipt(const json_t *document)
 	}
 }
 
+static json_t *find_proof(const json_t *document, const char *layer)
+{
+	size_t i;
+	const json_t *row;
+	json_t *proof = NULL;
+
+	json_array_foreach (json_object_get(document, "receipts"), i, row) {
+		const char *name = text(row, "layer"), *json = text(row, "proof");
+
+		if (name && json && strcmp(name, layer) == 0 &&
+		    mr_json_parse(json, strlen(json), layer, &proof, NULL) == 0)
+			break;
+	}
+	return proof;
+}
+
+static void print_json_fact(const char *name, const json_t *value)
+{
+	mr_auto_free char *compact =
+		value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6))
+		      : NULL;
+
+	print_fact(name, compact);
+}
+
+/* What was made of the network link: asked, as the kernel shows it, and what became of packets. */
+static void print_link(const json_t *document)
+{
+	mr_auto_json json_t *proof = find_proof(document, "network");
+	const json_t *shaping = json_object_get(proof, "shaping");
+	const json_t *delay = mr_json_at(proof, "stub", "first_byte_delay_ms", NULL);
+	const json_t *measured = json_object_get(shaping, "measured");
+
+	if (!json_is_object(shaping) && json_integer_value(delay) == 0)
+		return;
+	print_title("Network link");
+	if (json_integer_value(delay) > 0)
+		printf("  %-12s %" JSON_INTEGER_FORMAT " ms after the request\n", "answers",
+		       json_integer_value(delay));
+	print_fact("engine", text(shaping, "engine"));
+	if (json_is_object(shaping)) {
+		print_json_fact("asked", json_object_get(shaping, "requested"));
+		print_json_fact("in force", json_object_get(shaping, "applied"));
+		print_json_fact("round trip", json_object_get(measured, "probe"));
+		print_json_fact("queue", json_object_get(measured, "queue"));
+		print_json_fact("lost", json_object_get(measured, "lost"));
+		print_json_fact("arrived", json_object_get(measured, "arrived"));
+	}
+}
+
 static void print_timeline(const json_t *steps)
 {
 	int64_t total = 0, at = 0;
@@ -575,6 +625,7 @@ static void print_document(const struct show *show, const json_t *document)
 	print_usage(one);
 	print_limits(document);
 	print_receipt(document);
+	print_link(document);
 	print_denials(show, json_object_get(document, "denials"));
 	print_changes(show, json_object_get(document, "changes"));
 	print_processes(json_object_get(document, "processes"));

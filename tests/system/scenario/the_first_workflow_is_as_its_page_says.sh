@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The commands of docs/FIRST-WORKFLOW.md, as they stand there: the workflow passes, fails on a slow link
+# with the reason, which can be looked up, and passes when repaired.  A kernel that cannot delay packets is
+# said to, and answers can be delayed instead.
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+need_root
+need_system_program python3
+need_program jq
+
+page=$repo/docs/FIRST-WORKFLOW.md
+commands=()
+while read -r line; do
+	commands+=("$line")
+done < <(sed -n 's/^sudo //p' "$page")
+assert_eq "${#commands[@]}" 5 "commands of the page"
+assert_eq "${commands[0]}" "tools/quickstart --install"
+
+# command N: as it stands there, but for the programs not being installed.
+command()
+{
+	local text=${commands[$1 - 1]//sudo /}
+
+	run_plain env -C "$repo" PATH="$(dirname "$MENACE"):$PATH" sh -c "$text"
+}
+command 2
+assert_status 0
+command 3
+late='round trip   {"answered":20'
+if [ "$("$MENACE" doctor --json | jq -r '.checks[] | select(.name == "netem") | .state')" != ok ]; then
+	assert_status 7
+	assert_contains "$stdout" "this kernel has no sch_netem"
+	commands[2]=${commands[2]/NETWORK_LATENCY_MS\": 200/API_LATENCY_MS\": 700}
+	commands[4]=${commands[4]/NETWORK_LATENCY_MS\": 200/API_LATENCY_MS\": 700}
+	late='answers      700 ms after the request'
+	command 3
+fi
+assert_status 1
+assert_contains "$stdout" "slow-link            -     failed"
+assert_contains "$stdout" 'step "fetch": exited with status 1'
+assert_contains "$stdout" "it said: TimeoutError: timed out"
+command 4
+assert_status 0
+assert_contains "$stdout" 'program      ["python3","fetch.py","0.5"]'
+assert_contains "$stdout" "exit status  1"
+assert_contains "$stdout" "Network link"
+assert_contains "$stdout" "$late"
+command 5
+assert_status 0
+assert_contains "$stdout" "slow-link            -     passed"
