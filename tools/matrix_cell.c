@@ -249,6 +249,7 @@ static int start_copy(struct copy *copy, struct mr_error *err)
 	const struct mr_flow_run_opts opts = {
 		.loop = cell->opts.loop,
 		.flow = flow,
+		.runners = cell->opts.runners,
 		.program = cell->opts.program,
 		.store = cell->opts.store,
 		.stage = cell->opts.session->stage,
@@ -382,7 +383,7 @@ static json_t *detail_of(const struct mr_matrix_cell *cell)
 	json_t *why = mr_condition_why(&cell->proof);
 	const char *verdict;
 
-	if (at->on)
+	if (at->on && !cell->broken)
 		judge_copies(cell, at_once, why);
 	verdict = judge(cell, why);
 	if (cell->broken)

@@ -14,11 +14,13 @@ struct json_t;
 struct mr_error;
 struct mr_flow_session;
 struct mr_loop;
+struct mr_runners;
 struct mr_matrix_cell;
 
 struct mr_matrix_cell_opts {
 	struct mr_loop *loop;
 	const struct mr_flow_session *session;
+	struct mr_runners *runners; /* who runs its steps */
 	const char *program, *store; /* as of struct mr_flow_run_opts */
 	const struct json_t *scenario;
 	struct mr_cell cell;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/backend/runner.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/loop.h"
@@ -34,12 +35,14 @@ struct kept {
 struct matrix {
 	const struct mr_matrix_opts *opts;
 	struct mr_loop *loop;
+	struct mr_runners *runners;
 	struct mr_interrupts interrupts;
 	struct mr_progress progress;
 	struct mr_admission admission;
 	struct place *running; /* opts->jobs places */
 	struct mr_matrix_cell *next_cell; /* prepared, not admitted yet; or NULL */
 	struct kept *details; /* by place of the cell */
+	json_t *to_keep; /* details that are not in the store yet */
 	size_t n_cells, next, n_done, n_running;
 	bool stopped;
 };
@@ -80,6 +83,7 @@ static int prepare_next(struct matrix *m, struct mr_error *err)
 	struct mr_matrix_cell_opts cell = {
 		.loop = m->loop,
 		.session = opts->session,
+		.runners = m->runners,
 		.program = opts->program,
 		.store = opts->store,
 		.cap = &m->admission.cap,
@@ -114,7 +118,7 @@ static int admit(struct matrix *m, struct mr_error *err)
 	return r;
 }
 
-static int end_cell(struct matrix *m, size_t place, struct mr_error *err)
+static void end_cell(struct matrix *m, size_t place)
 {
 	struct mr_matrix_cell *cell = m->running[place].cell;
 	mr_auto_json json_t *detail = NULL;
@@ -124,22 +128,28 @@ static int end_cell(struct matrix *m, size_t place, struct mr_error *err)
 	m->running[place].cell = mr_matrix_cell_free(cell);
 	m->n_running--;
 	if (r > 0 || m->stopped)
-		return 0; /* to be done again */
-	r = keep(m, detail, err);
-	if (r == 0)
-		take_done(m, detail);
-	return r;
+		return; /* to be done again */
+	take_done(m, detail);
+	json_array_append(m->to_keep, detail);
 }
 
-static int collect(struct matrix *m, struct mr_error *err)
+/* While the next ones run already: a cell that is not kept when we are killed is done again. */
+static int keep_ended(struct matrix *m, struct mr_error *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < m->opts->jobs; i++)
-		if (m->running[i].cell && mr_matrix_cell_ended(m->running[i].cell))
-			r = end_cell(m, i, err);
-	mr_progress_tell(&m->progress, m->n_done, m->n_cells);
+	for (size_t i = 0; r == 0 && i < json_array_size(m->to_keep); i++)
+		r = keep(m, json_array_get(m->to_keep, i), err);
+	json_array_clear(m->to_keep);
 	return r;
+}
+
+static void collect(struct matrix *m)
+{
+	for (size_t i = 0; i < m->opts->jobs; i++)
+		if (m->running[i].cell && mr_matrix_cell_ended(m->running[i].cell))
+			end_cell(m, i);
+	mr_progress_tell(&m->progress, m->n_done, m->n_cells);
 }
 
 /* --- the loop -------------------------------------------------------------- */
@@ -156,14 +166,17 @@ static void on_signal(void *owner)
 
 static int drive(struct matrix *m, struct mr_error *err)
 {
-	int r = admit(m, err);
+	int r = admit(m, err), k;
 
 	while (r >= 0 && m->n_running > 0) {
 		r = mr_loop_run_once(m->loop, -1, err);
-		if (r >= 0)
-			r = collect(m, err);
-		if (r >= 0 && !m->stopped)
+		if (r < 0)
+			break;
+		collect(m);
+		if (!m->stopped)
 			r = admit(m, err);
+		k = keep_ended(m, r < 0 ? NULL : err);
+		r = r < 0 ? r : k;
 	}
 	return r < 0 ? r : 0;
 }
@@ -174,6 +187,7 @@ static int begin(struct matrix *m, struct mr_error *err)
 
 	if (r < 0)
 		return r;
+	m->runners = mr_runners_new(m->opts->program, m->opts->store);
 	m->interrupts =
 		(struct mr_interrupts){ .loop = m->loop, .on_signal = on_signal, .owner = m };
 	r = mr_interrupts_begin(&m->interrupts, err);
@@ -188,6 +202,8 @@ static void end(struct matrix *m)
 		mr_matrix_cell_free(m->running[i].cell);
 	mr_matrix_cell_free(m->next_cell);
 	free(m->running);
+	json_decref(m->to_keep);
+	mr_runners_free(m->runners);
 	if (m->loop)
 		mr_interrupts_end(&m->interrupts);
 	mr_loop_free(m->loop);
@@ -201,6 +217,7 @@ int mr_matrix_run(const struct mr_matrix_opts *opts, json_t **ret, int *ret_sign
 
 	m.n_cells = mr_cells_count(json_array_size(opts->scenarios), opts->replicates);
 	m.running = mr_str_alloc(opts->jobs * sizeof(*m.running));
+	m.to_keep = json_array();
 	m.details = mr_str_alloc((m.n_cells + 1) * sizeof(*m.details));
 	m.interrupts.source.fd = -1;
 	for (size_t i = 0; i < json_array_size(opts->done); i++)

@@ -4,8 +4,8 @@
  *
  * The process is a group of its own: an interrupt from the terminal is the
  * caller's, who decides what of it goes on to whom.  A pidfd in the loop tells the
- * end.  A child that is given up gets SIGTERM, by which menace-run takes its
- * sandbox down before it goes; it is waited for.
+ * end, or of a runner (runner.h) the line that is its result.  A child that is given up gets
+ * SIGTERM, by which menace-run takes its sandbox down before it goes; it is waited for.
  */
 #include "runtime/backend/child.h"
 
@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/backend/runner.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
@@ -32,13 +33,18 @@
 
 #define RESULT_MAX (256 << 20)
 #define SAID_MAX 300 /* bytes of its messages that are passed on */
+#define CHUNK 65536
 
 struct mr_child {
 	struct mr_loop *loop;
-	struct mr_source source; /* the pidfd */
+	struct mr_source source; /* the pidfd, or what the runner says */
 	pid_t pid;
 	int result_fd, said_fd;
+	struct mr_runners *runners; /* or NULL */
+	struct mr_runner runner;
+	bool interrupted, cut; /* cut: the result is not whole */
 	int status; /* of waitpid(2), once it has ended */
+	char said[SAID_MAX]; /* its last words, on one line */
 	json_t *result;
 	void (*on_end)(struct mr_child *child, void *owner);
 	void *owner;
@@ -118,6 +124,17 @@ static int spawn(const struct mr_child_opts *opts, struct mr_child *child, int s
 	return child->pid < 0 ? mr_err(err, MR_E_SYS, errno, "fork: %m") : 0;
 }
 
+/* What it said, on one line. */
+static void read_said(int fd, off_t from, char said[SAID_MAX])
+{
+	ssize_t n = pread(fd, said, SAID_MAX - 1, from);
+
+	said[n < 0 ? 0 : n] = '\0';
+	for (char *p = said; *p; p++)
+		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+			*p = *p == '\n' && p[1] == '\0' ? '\0' : ' ';
+}
+
 static int wait_for(struct mr_child *child)
 {
 	pid_t got;
@@ -138,6 +155,7 @@ static void on_pidfd(struct mr_source *source, uint32_t events)
 	mr_loop_remove(child->loop, source);
 	mr_close(fd);
 	wait_for(child);
+	read_said(child->said_fd, 0, child->said);
 	child->on_end(child, child->owner);
 }
 
@@ -155,25 +173,80 @@ static int watch(struct mr_child *child, struct mr_error *err)
 	return r;
 }
 
-int mr_child_start(const struct mr_child_opts *opts, struct mr_child **ret, struct mr_error *err)
+static int start_own(const struct mr_child_opts *opts, struct mr_child *child, struct mr_error *err)
 {
-	struct mr_child *child = mr_str_alloc(sizeof(*child));
 	mr_auto_close int spec_fd = -1;
-	int r;
+	int r = write_spec(opts->spec, &spec_fd, err);
 
-	child->loop = opts->loop;
-	child->source.fd = child->result_fd = child->said_fd = -1;
-	child->on_end = opts->on_end;
-	child->owner = opts->owner;
-	r = write_spec(opts->spec, &spec_fd, err);
 	if (r == 0)
 		r = open_memory("menace-result", &child->result_fd, err);
 	if (r == 0)
 		r = open_memory("menace-messages", &child->said_fd, err);
 	if (r == 0)
 		r = spawn(opts, child, spec_fd, err);
+	return r == 0 ? watch(child, err) : r;
+}
+
+/* --- by a runner ----------------------------------------------------------- */
+
+/* Its result, whole or not, is in result_fd.  With a whole one it stays for the next run, unless it was
+ * interrupted. */
+static void end_runner(struct mr_child *child, bool whole)
+{
+	mr_loop_remove(child->loop, &child->source);
+	if (whole && !child->interrupted) {
+		mr_runners_put(child->runners, &child->runner);
+	} else {
+		read_said(child->runner.said_fd, child->runner.said_from, child->said);
+		child->status = mr_runner_end(&child->runner);
+	}
+	child->cut = !whole;
+	child->on_end(child, child->owner);
+}
+
+static void on_line(struct mr_source *source, uint32_t events)
+{
+	struct mr_child *child = source->owner;
+	char chunk[CHUNK];
+	ssize_t n = read(source->fd, chunk, sizeof(chunk));
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0 || mr_write_full(child->result_fd, chunk, (size_t)n) < 0)
+		end_runner(child, false);
+	else if (chunk[n - 1] == '\n') /* there is no other in a line of JSON */
+		end_runner(child, true);
+}
+
+static int start_by_runner(const struct mr_child_opts *opts, struct mr_child *child,
+			   struct mr_error *err)
+{
+	mr_auto_free char *line = json_dumps(opts->spec, JSON_COMPACT | JSON_ENSURE_ASCII);
+	int r;
+
+	mr_assert(line);
+	r = open_memory("menace-result", &child->result_fd, err);
 	if (r == 0)
-		r = watch(child, err);
+		r = mr_runners_take(opts->runners, line, strlen(line), &child->runner, err);
+	if (r == 0)
+		r = mr_loop_add(child->loop, &child->source, child->runner.out_fd, EPOLLIN, on_line,
+				child, err);
+	return r;
+}
+
+int mr_child_start(const struct mr_child_opts *opts, struct mr_child **ret, struct mr_error *err)
+{
+	struct mr_child *child = mr_str_alloc(sizeof(*child));
+	int r;
+
+	child->loop = opts->loop;
+	child->source.fd = child->result_fd = child->said_fd = -1;
+	child->on_end = opts->on_end;
+	child->owner = opts->owner;
+	child->runners = opts->runners;
+	child->runner = (struct mr_runner){ .in_fd = -1, .out_fd = -1, .said_fd = -1 };
+	r = opts->runners ? start_by_runner(opts, child, err) : start_own(opts, child, err);
 	if (r < 0) {
 		mr_child_free(child);
 		return mr_err_wrap(err, r, "start menace-run");
@@ -184,27 +257,14 @@ int mr_child_start(const struct mr_child_opts *opts, struct mr_child **ret, stru
 
 /* --- the end --------------------------------------------------------------- */
 
-/* What it said, on one line. */
-static void read_said(const struct mr_child *child, char said[SAID_MAX])
-{
-	ssize_t n = pread(child->said_fd, said, SAID_MAX - 1, 0);
-
-	said[n < 0 ? 0 : n] = '\0';
-	for (char *p = said; *p; p++)
-		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
-			*p = *p == '\n' && p[1] == '\0' ? '\0' : ' ';
-}
-
 static int fail_without_result(const struct mr_child *child, struct mr_error *err)
 {
-	char said[SAID_MAX];
-
-	read_said(child, said);
 	if (WIFSIGNALED(child->status))
 		return mr_err(err, MR_E_PROTO, EPIPE, "menace-run was killed by signal %d",
 			      WTERMSIG(child->status));
 	return mr_err(err, MR_E_PROTO, EPIPE, "menace-run ended with status %d%s%s",
-		      WEXITSTATUS(child->status), said[0] ? ": " : " and said nothing", said);
+		      WEXITSTATUS(child->status), child->said[0] ? ": " : " and said nothing",
+		      child->said);
 }
 
 int mr_child_result(struct mr_child *child, const json_t **ret, struct mr_error *err)
@@ -215,7 +275,8 @@ int mr_child_result(struct mr_child *child, const json_t **ret, struct mr_error 
 	int r = 0;
 
 	if (!child->result) {
-		if (fstat(child->result_fd, &st) < 0 || st.st_size == 0 || st.st_size > RESULT_MAX)
+		if (child->cut || fstat(child->result_fd, &st) < 0 || st.st_size == 0 ||
+		    st.st_size > RESULT_MAX)
 			return fail_without_result(child, err);
 		text = mr_str_alloc((size_t)st.st_size + 1);
 		if (lseek(child->result_fd, 0, SEEK_SET) < 0)
@@ -232,8 +293,11 @@ int mr_child_result(struct mr_child *child, const json_t **ret, struct mr_error 
 
 void mr_child_interrupt(struct mr_child *child)
 {
-	if (child->pid > 0)
-		kill(child->pid, SIGTERM);
+	const pid_t pid = child->runner.pid > 0 ? child->runner.pid : child->pid;
+
+	child->interrupted = true;
+	if (pid > 0)
+		kill(pid, SIGTERM);
 }
 
 struct mr_child *mr_child_free(struct mr_child *child)
@@ -244,8 +308,10 @@ struct mr_child *mr_child_free(struct mr_child *child)
 		int fd = child->source.fd;
 
 		mr_loop_remove(child->loop, &child->source);
-		mr_close(fd);
+		if (!child->runners)
+			mr_close(fd);
 	}
+	mr_runner_end(&child->runner);
 	if (child->pid > 0) {
 		kill(child->pid, SIGTERM);
 		wait_for(child);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Child: a run made by a menace-run process of its own
+ * Child: a run made by a menace-run process
  *
- * The request goes in and the result comes out through files in memory, so no name
+ * The request goes in and the result comes out through files in memory or pipes, so no name
  * of either is on a disk.  Many children share the caller's loop.  When the caller
  * dies, however it dies, each is told to end its run.
  */
@@ -15,10 +15,13 @@ struct mr_child;
 struct mr_error;
 struct mr_loop;
 
+struct mr_runners;
+
 struct mr_child_opts {
 	struct mr_loop *loop;
-	const char *program; /* path of menace-run */
-	const char *store; /* of --store; NULL: where it is by default */
+	struct mr_runners *runners; /* who does it, and outlives it; NULL: a process of its own */
+	const char *program; /* else: path of menace-run */
+	const char *store; /* else: of --store; NULL: where it is by default */
 	const struct json_t *spec; /* document of schema menace.spec/1 */
 	/* It has ended; it may be freed here.  Called from the loop, once. */
 	void (*on_end)(struct mr_child *child, void *owner);

@@ -267,6 +267,7 @@ static int start_step(struct step *step, struct mr_error *err)
 	mr_auto_free char *why = NULL;
 	struct mr_child_opts opts = {
 		.loop = run->opts.loop,
+		.runners = run->opts.runners,
 		.program = run->program,
 		.store = run->store,
 		.on_end = on_child_end,

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The cells of a matrix are run by processes that stay: one that is killed costs the cell that it ran, or
+# none where it waited, and what it left is swept
+#
+# any kernel
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+need_root
+need_cgroups
+check_leaks
+# serial
+
+cells_done()
+{
+	[ "$("$MENACE" query 'SELECT count(*) AS n FROM cells' --json 2>/dev/null | jq .n)" -ge "$1" ] 2>/dev/null
+}
+"$MENACE" scenario run --scenarios normal -r 10 -s 3 --json -- sleep 0.1 >"$tmp/stdout" 2>"$tmp/stderr" &
+pid=$!
+wait_until 40 cells_done 3 || fail "no cells"
+runner=$(pgrep -P "$pid" -f -- --batch) || fail "no runner of $pid"
+assert_eq "$(wc -w <<<"$runner")" 1 "runners of one job"
+kill -KILL "$runner"
+wait "$pid"
+status=$?
+assert_match "$status" '^(0|125)$'
+cp "$tmp/stdout" "$result"
+assert_eq "$(json '.cells | length')" 20
+assert_eq "$(json '.counts.passed + .counts.error')" 20
+assert_le "$(json .counts.error)" 1
+assert_eq "$(json '.cells[] | select(.verdict == "error") | .why[0]')" "$([ "$(json .counts.error)" = 0 ] || echo 'step "run": menace-run was killed by signal 9')" "why"
+run -q -- true # sweeps
