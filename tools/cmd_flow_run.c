@@ -21,16 +21,19 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/rand.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "runtime/flow/metrics.h"
 #include "runtime/flow/run.h"
 #include "runtime/flow/workflow.h"
+#include "runtime/scenario/condition.h"
 #include "runtime/store/query.h"
 #include "tools/cmd_flow.h"
 #include "tools/flow_session.h"
 #include "tools/interrupts.h"
 #include "tools/progress.h"
+#include "tools/stubs.h"
 #include "tools/term.h"
 
 #define JOBS_MAX 64
@@ -38,11 +41,12 @@
 
 struct flow_run {
 	struct mr_cmd_common common;
-	const char *resume;
-	int64_t jobs;
+	const char *resume, *strategy;
+	int64_t jobs, seed;
 	bool no_combined;
 	/* while it runs */
 	struct mr_flow_session session;
+	struct mr_stubs stubs;
 	struct mr_loop *loop;
 	struct mr_interrupts interrupts;
 	struct mr_progress progress;
@@ -59,6 +63,13 @@ static const struct mr_cmd_row rows[] = {
 		   "steps at once, where none waits for the other; 1 if not given, at most 64"),
 	MR_CMD_ROW("no-combined", 0, NULL, FLAG, flow_run, no_combined,
 		   "leave out the run of all steps in one sandbox that comes last"),
+	MR_CMD_ROW("stub-strategy", 0, "NAME|plugin:FILE", TEXT, flow_run, strategy,
+		   "how the values of stubs are made up, see menace-flow(5); "
+		   "SANDBOX_STUB_STRATEGY "
+		   "if not given"),
+	MR_CMD_ROW("seed", 's', "SEED", COUNT, flow_run, seed,
+		   "decides the values of stubs; SANDBOX_STUB_SEED, or one is drawn, which is "
+		   "told"),
 	MR_CMD_COMMON_ROWS(flow_run),
 };
 
@@ -99,6 +110,7 @@ static int keep_step(const json_t *row, const json_t *result, void *owner, struc
 {
 	struct flow_run *f = owner;
 	mr_auto_free char *text = NULL;
+	int r;
 
 	(void)result;
 	f->n_kept++;
@@ -106,6 +118,9 @@ static int keep_step(const json_t *row, const json_t *result, void *owner, struc
 	mr_progress_tell(&f->progress, f->n_kept, f->session.flow->n_steps + !f->no_combined);
 	if (!f->session.store)
 		return 0;
+	r = mr_stubs_keep(&f->stubs, row, NULL, err);
+	if (r < 0)
+		return r;
 	text = json_dumps(row, JSON_COMPACT);
 	return mr_query_run(f->session.store, "flow_run.step",
 			    json_pack("{s:s, s:O, s:O, s:O, s:O, s:O?, s:s}", "flow_run",
@@ -276,12 +291,53 @@ static int find_flow(struct flow_run *f, const char *word, struct mr_error *err)
 	return r;
 }
 
+static int choose_seed(struct flow_run *f, struct mr_error *err)
+{
+	uint64_t seed = f->stubs.seed;
+	int r = seed == MR_STUBS_NO_SEED ? mr_rand_fresh_seed(&seed, err) : 0;
+
+	return r < 0 ? r
+		     : mr_cmd_check_count("seed", &f->seed, (int64_t)seed, 0,
+					  (int64_t)MR_RAND_SEED_MAX, err);
+}
+
+/* A run that is resumed has its values. */
+static int give_values(struct flow_run *f, const char *program, struct mr_error *err)
+{
+	mr_cleanup(mr_condition_inputs_deinit) struct mr_condition_inputs inputs = { 0 };
+	struct mr_stubs_opts opts = { .inputs = &inputs };
+	struct mr_flow *flow = NULL;
+	size_t edge_cases;
+	int r = mr_stubs_take_environment(&inputs, err);
+
+	if (r == 0)
+		r = mr_stubs_init(&f->stubs, &f->session, f->strategy, program, f->common.store,
+				  err);
+	if (r == 0)
+		r = choose_seed(f, err);
+	if (r < 0 || f->session.row || !mr_stubs_change(&f->stubs, &inputs))
+		return r;
+	if (f->strategy) { /* an option wins over the environment */
+		mr_freep(&inputs.strategy);
+		inputs.strategy = NULL;
+	}
+	opts.seed = (uint64_t)f->seed;
+	r = mr_stubs_make(&f->stubs, &opts, &flow, &edge_cases, err);
+	if (r < 0)
+		return r;
+	mr_flow_free(f->session.flow);
+	f->session.flow = flow;
+	return 0;
+}
+
 static int run_all(struct flow_run *f, struct mr_error *err)
 {
 	char program[PATH_MAX];
 	const char *status;
 	int r = mr_child_find_program(program, err);
 
+	if (r == 0)
+		r = give_values(f, program, err);
 	if (r == 0)
 		r = mr_flow_session_prepare(&f->session, err);
 	if (r == 0)
@@ -308,6 +364,11 @@ static int check_words(const struct flow_run *f, char **words, struct mr_error *
 	if (f->resume && words[0])
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "--resume: what was begun is known; leave out \"%.60s\"", words[0]);
+	if (f->resume && (f->strategy || f->seed != MR_CMD_NOT_GIVEN))
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "--resume: its stubs have their values; leave out --stub-strategy "
+			      "and "
+			      "--seed");
 	if (!f->resume && !words[0])
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "a workflow is missing: FILE.json, or the number of one in the "
@@ -339,6 +400,7 @@ static int run(void *values, char **words, struct mr_error *err)
 		r = run_all(f, err);
 	f->run = mr_flow_run_free(f->run);
 	f->loop = mr_loop_free(f->loop);
+	mr_stubs_deinit(&f->stubs);
 	json_decref(f->done);
 	mr_flow_session_close(&f->session);
 	return r;

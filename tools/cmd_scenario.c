@@ -31,6 +31,7 @@
 #include "tools/flow_session.h"
 #include "tools/matrix_report.h"
 #include "tools/matrix_run.h"
+#include "tools/stubs.h"
 
 #define JOBS_MAX 64
 #define REPLICATES_MAX 10000
@@ -44,6 +45,7 @@ struct scenario {
 	bool all, fail_on_missing;
 	/* while it runs */
 	struct mr_flow_session session;
+	struct mr_stubs stubs;
 	json_t *list, *done; /* scenarios; details of cells that were kept before */
 	size_t n_presets;
 };
@@ -328,6 +330,7 @@ static int run_matrix(struct scenario *s, struct mr_error *err)
 		.session = &s->session,
 		.program = program,
 		.store = s->common.store,
+		.stubs = &s->stubs,
 		.scenarios = s->list,
 		.replicates = (size_t)s->replicates,
 		.jobs = (size_t)s->jobs,
@@ -339,6 +342,8 @@ static int run_matrix(struct scenario *s, struct mr_error *err)
 
 	if (r == 0)
 		r = mr_child_find_program(program, err);
+	if (r == 0)
+		r = mr_stubs_init(&s->stubs, &s->session, NULL, program, s->common.store, err);
 	if (r == 0)
 		r = mr_flow_session_prepare(&s->session, err);
 	if (r == 0)
@@ -401,6 +406,7 @@ static int run(void *values, char **words, struct mr_error *err)
 		r = check_numbers(s, err);
 	if (r == 0)
 		r = run_matrix(s, err);
+	mr_stubs_deinit(&s->stubs);
 	json_decref(s->list);
 	json_decref(s->done);
 	mr_flow_session_close(&s->session);

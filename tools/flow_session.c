@@ -22,6 +22,7 @@
 #include "runtime/base/units.h"
 #include "runtime/flow/fixture.h"
 #include "runtime/flow/folder.h"
+#include "runtime/flow/inputs.h"
 #include "runtime/flow/workflow.h"
 #include "runtime/store/place.h"
 #include "runtime/store/query.h"
@@ -183,7 +184,9 @@ static int make_stage(struct mr_flow_session *session, struct mr_error *err)
 
 	if (r == 0)
 		r = mr_fixture_folder(session->stage, &fd, err);
-	return r < 0 ? r : mr_fixture_stage(session->flow, session->stage, err);
+	if (r < 0 || mr_flow_takes_inputs(session->flow->document))
+		return r; /* what its files are is decided for each of its runs */
+	return mr_fixture_stage(session->flow, session->stage, err);
 }
 
 int mr_flow_session_prepare(struct mr_flow_session *session, struct mr_error *err)

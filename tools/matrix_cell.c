@@ -9,6 +9,7 @@
 #include "tools/matrix_cell.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,21 +23,27 @@
 #include "runtime/base/str.h"
 #include "runtime/flow/fixture.h"
 #include "runtime/flow/folder.h"
+#include "runtime/flow/inputs.h"
 #include "runtime/flow/run.h"
 #include "runtime/flow/workflow.h"
 #include "runtime/scenario/condition.h"
 #include "tools/flow_session.h"
+#include "tools/stubs.h"
 
 #define SAID_MAX 200
 
 struct copy {
 	struct mr_matrix_cell *cell;
+	size_t n;
+	struct mr_flow *flow; /* with values for its stubs; NULL: the session's, that takes none */
+	char *stage; /* of that flow, or NULL: the session's */
 	struct mr_flow_run *run;
 	char *folder;
 	bool ended;
 	double wall_ms, cpu_ms, peak;
 	int64_t begin_us, end_us; /* of its sandboxes; 0: it had none */
 	json_t *runs; /* ids */
+	json_t *inputs; /* records of all stubs */
 };
 
 struct mr_matrix_cell {
@@ -47,7 +54,7 @@ struct mr_matrix_cell {
 	struct copy *copies;
 	size_t n_copies, n_ended, n_passed;
 	uint64_t begin_ns, end_ns;
-	bool interrupted;
+	bool interrupted, no_edge_cases;
 	char *broken; /* what of ours failed, or NULL */
 	char *because; /* the first failure of a step, in words, or NULL */
 	char *said; /* the last line that this step wrote to its error output, or NULL */
@@ -108,7 +115,9 @@ int mr_matrix_cell_new(const struct mr_matrix_cell_opts *opts, struct mr_matrix_
 	cell->copies = mr_str_alloc(cell->n_copies * sizeof(*cell->copies));
 	for (size_t i = 0; i < cell->n_copies; i++) {
 		cell->copies[i].cell = cell;
+		cell->copies[i].n = i;
 		cell->copies[i].runs = json_array();
+		cell->copies[i].inputs = json_array();
 		cell->copies[i].folder =
 			mr_str_format("%s/%zu.%zu", opts->session->own, opts->cell.n, i);
 	}
@@ -123,11 +132,24 @@ const struct mr_load *mr_matrix_cell_load(const struct mr_matrix_cell *cell)
 
 /* --- while it runs --------------------------------------------------------- */
 
-static void alter(json_t *spec, void *owner)
+/* Is it made of stubs, by the workflow as it was written? */
+static bool has_stub_stdin(const struct mr_flow *flow, size_t n)
+{
+	const json_t *content = n < flow->n_steps ? flow->steps[n].stdin_content : NULL;
+	const char *text = json_string_value(content);
+
+	return mr_flow_takes_inputs(flow->document) &&
+	       (json_object_get(content, "stub") || (text && strstr(text, "{{stub:")));
+}
+
+static void alter(json_t *spec, size_t n, void *owner)
 {
 	struct copy *copy = owner;
+	const struct mr_condition *condition = &copy->cell->condition;
 
-	mr_condition_apply(&copy->cell->condition, spec);
+	mr_condition_apply(condition, spec);
+	if (condition->inputs.strategy && has_stub_stdin(copy->cell->opts.session->flow, n))
+		mr_condition_keep_stdin(spec);
 }
 
 static int64_t parse_time_us(const char *text)
@@ -198,21 +220,23 @@ static int take_step(const json_t *row, const json_t *result, void *owner, struc
 {
 	struct copy *copy = owner;
 	struct mr_matrix_cell *cell = copy->cell;
+	const json_t *inputs = json_object_get(row, "inputs");
 	const char *reason = json_string_value(json_object_get(result, "reason"));
+	const char *scenario = json_string_value(json_object_get(cell->opts.scenario, "name"));
 
-	(void)err;
 	if (!result)
 		return 0; /* skipped: what it needed has failed */
 	take_span(copy, result);
 	take_numbers(copy, row);
-	mr_condition_judge(&cell->condition, result, &cell->proof);
+	json_array_extend(copy->inputs, (json_t *)(uintptr_t)inputs);
+	mr_condition_judge(&cell->condition, result, inputs, &cell->proof);
 	if (reason && strcmp(reason, "setup_error") == 0 && !cell->broken)
 		cell->broken = describe(row);
 	if (!cell->because && !json_is_true(json_object_get(row, "passed"))) {
 		cell->because = describe(row);
 		cell->said = last_line(json_string_value(json_object_get(row, "stderr")));
 	}
-	return 0;
+	return mr_stubs_keep(cell->opts.stubs, row, cell->opts.cell.on ? scenario : NULL, err);
 }
 
 static bool all_passed(const json_t *rows)
@@ -241,10 +265,41 @@ static void on_end(struct mr_flow_run *run, void *owner)
 		cell->end_ns = mr_now_ns();
 }
 
-static int start_copy(struct copy *copy, struct mr_error *err)
+/* The workflow that this copy runs, if its stubs make it one of its own. */
+static int make_flow(struct copy *copy, struct mr_error *err)
 {
 	struct mr_matrix_cell *cell = copy->cell;
-	const struct mr_flow *flow = cell->opts.session->flow;
+	const struct mr_condition *condition = &cell->condition;
+	const struct mr_stubs_opts opts = {
+		.seed = cell->opts.seed,
+		.index = cell->opts.cell.replicate + copy->n,
+		.inputs = &condition->inputs,
+		.answers = condition->net && strcmp(condition->net, "stub") == 0,
+	};
+	mr_auto_close int fd = -1;
+	size_t edge_cases = 0;
+	int r;
+
+	if (!mr_stubs_change(cell->opts.stubs, &condition->inputs))
+		return 0;
+	r = mr_stubs_make(cell->opts.stubs, &opts, &copy->flow, &edge_cases, err);
+	if (r < 0)
+		return r;
+	cell->no_edge_cases = condition->inputs.edge_cases && edge_cases == 0;
+	if (condition->inputs.edge_cases)
+		json_object_set_new(cell->proof.in_force, "edge_cases",
+				    json_integer((json_int_t)edge_cases));
+	copy->stage = mr_str_format("%s.stage", copy->folder);
+	r = mr_folder_remove(AT_FDCWD, copy->stage, err); /* of an earlier start */
+	if (r == 0)
+		r = mr_fixture_folder(copy->stage, &fd, err);
+	return r < 0 ? r : mr_fixture_stage(copy->flow, copy->stage, err);
+}
+
+static int start_run(struct copy *copy, struct mr_error *err)
+{
+	struct mr_matrix_cell *cell = copy->cell;
+	const struct mr_flow *flow = copy->flow ? copy->flow : cell->opts.session->flow;
 	mr_auto_close int fd = -1;
 	const struct mr_flow_run_opts opts = {
 		.loop = cell->opts.loop,
@@ -252,7 +307,7 @@ static int start_copy(struct copy *copy, struct mr_error *err)
 		.runners = cell->opts.runners,
 		.program = cell->opts.program,
 		.store = cell->opts.store,
-		.stage = cell->opts.session->stage,
+		.stage = copy->stage ? copy->stage : cell->opts.session->stage,
 		.folder = copy->folder,
 		.jobs = 1,
 		.alter = alter,
@@ -268,6 +323,21 @@ static int start_copy(struct copy *copy, struct mr_error *err)
 			r = mr_fixture_folder(copy->folder, &fd, err);
 	}
 	return r < 0 ? r : mr_flow_run_start(&opts, &copy->run, err);
+}
+
+/* What is wrong with values is told of the cell: others can be run. */
+static int start_copy(struct copy *copy, struct mr_error *err)
+{
+	struct mr_matrix_cell *cell = copy->cell;
+
+	if (make_flow(copy, err) == 0)
+		return start_run(copy, err);
+	copy->ended = true;
+	cell->n_ended++;
+	cell->end_ns = mr_now_ns();
+	if (!cell->broken)
+		cell->broken = mr_str_dup(err->msg);
+	return 0;
 }
 
 int mr_matrix_cell_start(struct mr_matrix_cell *cell, struct mr_error *err)
@@ -353,10 +423,10 @@ static json_t *copies_json(const struct mr_matrix_cell *cell, struct copy *sums)
 		const bool passed = copy->run && mr_flow_run_outcome(copy->run, NULL) == 0 &&
 				    all_passed(mr_flow_run_rows(copy->run));
 
-		json_array_append_new(list, json_pack("{s:b, s:f, s:f, s:f, s:O}", "passed", passed,
-						      "wall_ms", copy->wall_ms, "cpu_ms",
+		json_array_append_new(list, json_pack("{s:b, s:f, s:f, s:f, s:O, s:O}", "passed",
+						      passed, "wall_ms", copy->wall_ms, "cpu_ms",
 						      copy->cpu_ms, "memory_peak_bytes", copy->peak,
-						      "runs", copy->runs));
+						      "runs", copy->runs, "inputs", copy->inputs));
 		sums->wall_ms += copy->wall_ms;
 		sums->cpu_ms += copy->cpu_ms;
 		sums->peak += copy->peak;
@@ -385,6 +455,9 @@ static json_t *detail_of(const struct mr_matrix_cell *cell)
 
 	if (at->on && !cell->broken)
 		judge_copies(cell, at_once, why);
+	if (cell->no_edge_cases)
+		json_array_append_new(why, json_string("INJECT_EDGE_CASES: none was added: all are "
+						       "switched off, or there already"));
 	verdict = judge(cell, why);
 	if (cell->broken)
 		json_array_append_new(why, json_string(cell->broken));
@@ -429,7 +502,12 @@ struct mr_matrix_cell *mr_matrix_cell_free(struct mr_matrix_cell *cell)
 		    mr_folder_remove(AT_FDCWD, copy->folder, &err) < 0)
 			mr_log_warn("%s is left: %s", copy->folder, err.msg);
 		free(copy->folder);
+		if (copy->stage && mr_folder_remove(AT_FDCWD, copy->stage, &err) < 0)
+			mr_log_warn("%s is left: %s", copy->stage, err.msg);
+		mr_flow_free(copy->flow);
+		free(copy->stage);
 		json_decref(copy->runs);
+		json_decref(copy->inputs);
 	}
 	free(cell->copies);
 	free(cell->broken);

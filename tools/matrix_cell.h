@@ -13,6 +13,7 @@
 struct json_t;
 struct mr_error;
 struct mr_flow_session;
+struct mr_stubs;
 struct mr_loop;
 struct mr_runners;
 struct mr_matrix_cell;
@@ -23,7 +24,9 @@ struct mr_matrix_cell_opts {
 	struct mr_runners *runners; /* who runs its steps */
 	const char *program, *store; /* as of struct mr_flow_run_opts */
 	const struct json_t *scenario;
+	struct mr_stubs *stubs;
 	struct mr_cell cell;
+	uint64_t seed; /* of the matrix: stubs are by it and by the replicate */
 	const struct mr_load *cap;
 };
 

@@ -86,6 +86,8 @@ static int prepare_next(struct matrix *m, struct mr_error *err)
 		.runners = m->runners,
 		.program = opts->program,
 		.store = opts->store,
+		.stubs = opts->stubs,
+		.seed = opts->seed,
 		.cap = &m->admission.cap,
 	};
 
@@ -164,12 +166,21 @@ static void on_signal(void *owner)
 			mr_matrix_cell_interrupt(m->running[i].cell);
 }
 
+/* One whose inputs could not be made has ended before it began. */
+static bool has_ended(const struct matrix *m)
+{
+	for (size_t i = 0; i < m->opts->jobs; i++)
+		if (m->running[i].cell && mr_matrix_cell_ended(m->running[i].cell))
+			return true;
+	return false;
+}
+
 static int drive(struct matrix *m, struct mr_error *err)
 {
 	int r = admit(m, err), k;
 
 	while (r >= 0 && m->n_running > 0) {
-		r = mr_loop_run_once(m->loop, -1, err);
+		r = mr_loop_run_once(m->loop, has_ended(m) ? 0 : -1, err);
 		if (r < 0)
 			break;
 		collect(m);

@@ -15,11 +15,13 @@
 #include "tools/flow_session.h"
 
 struct mr_error;
+struct mr_stubs;
 
 struct mr_matrix_opts {
 	struct mr_flow_session *session; /* prepared */
 	const char *program; /* menace-run */
 	const char *store; /* of its --store, or NULL */
+	struct mr_stubs *stubs;
 	json_t *scenarios; /* as runtime/scenario/scenario.h has them */
 	size_t replicates, jobs;
 	uint64_t seed;

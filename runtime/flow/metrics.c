@@ -17,6 +17,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/flow/inputs.h"
 #include "runtime/flow/workflow.h"
 
 #define OUTPUT_MAX 4096 /* bytes of each stream in a row */
@@ -183,6 +184,11 @@ json_t *mr_metrics_row(const struct mr_flow *flow, size_t n, const json_t *resul
 	json_object_set_new(row, "degraded", copy(mr_json_at(result, "receipt", "degraded", NULL)));
 	json_object_set_new(row, "kept", copy(mr_json_at(result, "workspace", "kept", NULL)));
 	json_object_set_new(row, "lost_events", json_integer(lost_events(result)));
+	if (json_object_get(flow->document, "inputs"))
+		json_object_set_new(row, "inputs",
+				    n < flow->n_steps
+					    ? mr_flow_inputs_of(flow->document, name_of(flow, n))
+					    : copy(json_object_get(flow->document, "inputs")));
 	json_object_set_new(row, "stdout", output_of(json_object_get(result, "stdout")));
 	json_object_set_new(row, "stderr", output_of(json_object_get(result, "stderr")));
 	json_object_set_new(row, "metrics", metrics_of(flow, n, result));

@@ -18,6 +18,7 @@
 #include "runtime/flow/workflow.h"
 #include "runtime/spec/bytes.h"
 #include "runtime/spec/lang.h"
+#include "runtime/stub/input.h"
 
 struct resolve {
 	int folder_fd;
@@ -57,7 +58,7 @@ static int get_path(const struct mr_json *json, const char *key, const char **re
 static int resolve_content(struct resolve *resolve, const struct mr_json *json, json_t **ret,
 			   struct mr_error *err)
 {
-	static const char *const keys[] = { "file", "json", "base64", "hide", NULL };
+	static const char *const keys[] = { "file", "json", "base64", "hide", "stub", NULL };
 	mr_auto_free char *data = NULL;
 	const char *path = NULL;
 	size_t size = 0;
@@ -69,7 +70,9 @@ static int resolve_content(struct resolve *resolve, const struct mr_json *json, 
 	if (r == 0)
 		r = mr_json_check_keys(json, keys, err);
 	if (r == 0 && json_object_size(json->value) != 1)
-		return mr_json_err(json, err, "one of file, json and base64 is what a content is");
+		return mr_json_err(json, err,
+				   "one of file, json, base64 and stub is what a content "
+				   "is");
 	if (r == 0)
 		r = get_path(json, "file", &path, err);
 	if (r < 0)
@@ -81,6 +84,8 @@ static int resolve_content(struct resolve *resolve, const struct mr_json *json, 
 		*ret = json_string(data);
 		return 0;
 	}
+	if (json_object_get(json->value, "stub"))
+		return get_path(json, "stub", &path, err);
 	if (json_object_get(json->value, "hide"))
 		return json_is_true(json_object_get(json->value, "hide"))
 			       ? 0
@@ -135,6 +140,29 @@ static int resolve_snippet(struct resolve *resolve, const struct mr_json *json, 
 	json_object_set_new(*ret, "code", code);
 	if (!json_object_get(*ret, "lang") && mr_lang_of_path(path))
 		json_object_set_new(*ret, "lang", json_string(mr_lang_of_path(path)->name));
+	return 0;
+}
+
+/* The program of a plugin, below the folder as all else. */
+static int resolve_stub(struct resolve *resolve, const struct mr_json *json, json_t **ret,
+			struct mr_error *err)
+{
+	const char *text = NULL;
+	json_t *program = NULL;
+	struct mr_json strategy;
+	int r;
+
+	if (!json_is_object(json->value) || json_object_get(json->value, "program") ||
+	    !mr_json_member(json, "strategy", &strategy))
+		return 0;
+	r = mr_json_get_string(&strategy, &text, err);
+	if (r < 0 || !mr_str_starts_with(text, MR_INPUT_PLUGIN))
+		return r;
+	r = read_file(resolve, &strategy, text + sizeof(MR_INPUT_PLUGIN) - 1, &program, err);
+	if (r < 0)
+		return r;
+	*ret = json_copy(json->value);
+	json_object_set_new(*ret, "program", program);
 	return 0;
 }
 
@@ -197,6 +225,8 @@ int mr_flow_resolve(json_t *document, int folder_fd, const char *source, struct 
 
 	if (r == 0)
 		r = resolve_common(&resolve, &root, "test_data", err);
+	if (r == 0)
+		r = resolve_each(&resolve, &root, "stubs", resolve_stub, err);
 	if (r < 0 || !mr_json_member(&root, "steps", &steps))
 		return r;
 	r = mr_json_want_array(&steps, err);

@@ -280,7 +280,7 @@ static int start_step(struct step *step, struct mr_error *err)
 		return 0;
 	}
 	if (r == 0 && run->opts.alter)
-		run->opts.alter(spec, run->opts.owner);
+		run->opts.alter(spec, step->n, run->opts.owner);
 	opts.spec = spec;
 	if (r == 0)
 		r = mr_child_start(&opts, &step->child, err);

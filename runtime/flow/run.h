@@ -30,8 +30,8 @@ struct mr_flow_run_opts {
 	size_t jobs; /* steps at once */
 	bool combined; /* the run of all steps, too */
 	const struct json_t *done; /* rows of steps that were done before, or NULL */
-	/* A request before it starts; may be changed.  Or NULL. */
-	void (*alter)(struct json_t *spec, void *owner);
+	/* The request of step n before it starts; may be changed.  Or NULL. */
+	void (*alter)(struct json_t *spec, size_t n, void *owner);
 	/* A step has ended; result: of menace-run, NULL where it was skipped.  Negative ends the run. */
 	int (*keep)(const struct json_t *row, const struct json_t *result, void *owner,
 		    struct mr_error *err);

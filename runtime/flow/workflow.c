@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
 #include "runtime/flow/confine.h"
+#include "runtime/flow/inputs.h"
 #include "runtime/spec/spec.h"
 
 #define NAME_MAX_BYTES 64
@@ -35,7 +37,8 @@ static const char *const flow_keys[] = {
 	"limits",	 "sandbox",
 	"network_mocks", "inject_edge_cases",
 	"telemetry",	 "best_effort",
-	"combined",	 NULL,
+	"combined",	 "stubs",
+	"inputs",	 NULL,
 };
 
 static const char *const step_keys[] = {
@@ -119,8 +122,10 @@ static int divide_data(const struct mr_json *data, json_t *files, json_t *mocks,
 		if (is_url(key)) {
 			json_object_set_new(mocks, key,
 					    json_pack("{s:o}", "body",
-						      json_is_null(value) ? json_string("")
-									  : json_incref(value)));
+						      json_is_null(value) ||
+								      json_object_get(value, "stub")
+							      ? json_string("")
+							      : json_incref(value)));
 			continue;
 		}
 		if (mr_confine_check(key, err) < 0)
@@ -189,6 +194,16 @@ static json_t *names_of(const json_t *object)
 
 /* --- steps ----------------------------------------------------------------- */
 
+void mr_flow_step_name(const json_t *step, size_t at, char ret[65])
+{
+	const char *name = json_string_value(json_object_get(step, "name"));
+
+	if (name)
+		snprintf(ret, 65, "%s", name);
+	else
+		snprintf(ret, 65, "step-%zu", at + 1);
+}
+
 static int take_name(struct mr_flow_step *step, size_t at, const struct mr_json *json,
 		     struct mr_error *err)
 {
@@ -197,7 +212,8 @@ static int take_name(struct mr_flow_step *step, size_t at, const struct mr_json 
 	int r;
 
 	if (!mr_json_member(json, "name", &name)) {
-		step->name = mr_str_format("step-%zu", at + 1);
+		step->name = mr_str_alloc(NAME_MAX_BYTES + 1);
+		mr_flow_step_name(json->value, at, step->name);
 		return 0;
 	}
 	r = mr_json_get_string(&name, &text, err);
@@ -414,6 +430,8 @@ int mr_flow_parse(json_t *document, const char *folder, const char *source, stru
 	if (r == 0)
 		r = mr_flow_resolve(flow->document, fd, source, err);
 	if (r == 0)
+		r = mr_flow_check_inputs(&root, err);
+	if (r == 0)
 		r = take_workspace(flow, &root, folder, fd, err);
 	if (r == 0)
 		r = take_steps(flow, &root, err);
@@ -434,6 +452,16 @@ static char *folder_of(const char *path)
 	return realpath(slash ? copy : ".", NULL);
 }
 
+/* A record of ours is nobody else's to write. */
+static int refuse_made(json_t *document, const char *source, struct mr_error *err)
+{
+	struct mr_json root = mr_json_root(document, source), inputs;
+
+	if (!json_is_object(document) || !mr_json_member(&root, "inputs", &inputs))
+		return 0;
+	return mr_json_err(&inputs, err, "this is written when stubs are given values");
+}
+
 int mr_flow_read(const char *path, struct mr_flow **ret, char **ret_folder, struct mr_error *err)
 {
 	mr_auto_json json_t *document = NULL;
@@ -447,6 +475,8 @@ int mr_flow_read(const char *path, struct mr_flow **ret, char **ret_folder, stru
 	if (r == 0)
 		r = mr_json_parse(text, size, path, &document, err);
 	if (r == 0)
+		r = refuse_made(document, path, err);
+	if (r == 0)
 		r = mr_flow_parse(document, folder, path, ret, err);
 	if (r == 0 && ret_folder)
 		*ret_folder = mr_take_ptr(folder);
@@ -459,6 +489,7 @@ int mr_flow_of_command(char *const *argv, struct mr_flow **ret, struct mr_error 
 	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	mr_auto_free char *label = mr_str_ndup(name, NAME_MAX_BYTES);
 	json_t *program = json_array();
+	int r;
 
 	for (size_t i = 0; argv[i]; i++) {
 		if (!mr_str_utf8_valid(argv[i], strlen(argv[i]))) {
@@ -472,7 +503,8 @@ int mr_flow_of_command(char *const *argv, struct mr_flow **ret, struct mr_error 
 		json_pack("{s:s, s:s, s:b, s:[{s:s, s:o}]}", "schema", MR_FLOW_SCHEMA, "name",
 			  mr_str_utf8_valid(label, strlen(label)) && label[0] ? label : "command",
 			  "combined", 0, "steps", "name", "run", "program", program);
-	return mr_flow_parse(document, "/", "command", ret, err);
+	r = mr_flow_declare_words(document, argv, err);
+	return r < 0 ? r : mr_flow_parse(document, "/", "command", ret, err);
 }
 
 struct mr_flow *mr_flow_free(struct mr_flow *flow)

@@ -60,6 +60,9 @@ static inline void mr_flow_freep(struct mr_flow **flow)
 }
 #define mr_auto_flow __attribute__((cleanup(mr_flow_freep)))
 
+/* The name of a step, the document's or by its place; cut at 64 bytes. */
+void mr_flow_step_name(const struct json_t *step, size_t at, char ret[65]);
+
 /* plan.c.  Fill needs and order from the names in the document; refuses what is missing, there
  * twice or needs itself in the end, and says which. */
 int mr_flow_plan(struct mr_flow *flow, const struct mr_json *steps, struct mr_error *err);

@@ -10,14 +10,19 @@
  */
 #include "runtime/scenario/condition.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/base/units.h"
 #include "runtime/scenario/check.h"
+#include "runtime/scenario/modes.h"
+#include "runtime/spec/failures.h"
 #include "runtime/spec/spec.h"
+#include "runtime/stub/input.h"
 
 #define COPIES_MAX 10000
 #define KEYS(object) ((json_t *)(uintptr_t)(object))
@@ -33,6 +38,42 @@ static uint64_t take_count(json_t *preset, const char *name)
 		count = (uint64_t)json_integer_value(value);
 	json_object_del(preset, name);
 	return count > COPIES_MAX ? COPIES_MAX : count;
+}
+
+int mr_condition_take_inputs(json_t *preset, struct mr_condition_inputs *ret, struct mr_error *err)
+{
+	const json_t *strategy = json_object_get(preset, "SANDBOX_STUB_STRATEGY");
+	mr_auto_free char *edge = NULL;
+	struct mr_json root = mr_json_root(preset, "preset"), member;
+	int r = 0;
+
+	*ret = (struct mr_condition_inputs){ 0 };
+	if (json_is_string(strategy)) {
+		r = mr_input_check_strategy(json_string_value(strategy), err);
+		if (r < 0)
+			return mr_err_wrap(err, r, "preset: SANDBOX_STUB_STRATEGY");
+		ret->strategy = mr_str_dup(json_string_value(strategy));
+		ret->corrupt = strcmp(mr_json_text_or_empty(preset, "PAYLOAD_INDICATOR"),
+				      "corrupted_bytes") == 0;
+		json_object_del(preset, "SANDBOX_STUB_STRATEGY");
+	}
+	if (ret->corrupt)
+		json_object_del(preset, "PAYLOAD_INDICATOR");
+	if (mr_json_member(&root, "INJECT_EDGE_CASES", &member)) {
+		r = mr_json_get_text(&member, &edge, err);
+		if (r == 0)
+			r = mr_units_parse_flag(edge, &ret->edge_cases, err);
+		if (r < 0)
+			mr_json_wrap(&member, r, err);
+		json_object_del(preset, "INJECT_EDGE_CASES");
+	}
+	return r;
+}
+
+void mr_condition_inputs_deinit(struct mr_condition_inputs *inputs)
+{
+	free(inputs->strategy);
+	*inputs = (struct mr_condition_inputs){ 0 };
 }
 
 /* What of the link and of failures this host may not be able to do. */
@@ -86,7 +127,9 @@ int mr_condition_init(const json_t *preset, uint64_t seed, bool on, struct mr_co
 	if (ret->copies > COPIES_MAX)
 		ret->copies = COPIES_MAX;
 	json_object_set_new(ret->preset, "PRESET_SEED", json_integer((json_int_t)seed));
-	r = explain(ret, err);
+	r = mr_condition_take_inputs(ret->preset, &ret->inputs, err);
+	if (r == 0)
+		r = explain(ret, err);
 	if (r < 0) {
 		mr_condition_deinit(ret);
 		return r;
@@ -94,6 +137,7 @@ int mr_condition_init(const json_t *preset, uint64_t seed, bool on, struct mr_co
 	if (on)
 		return 0;
 	ret->copies = 1;
+	mr_condition_inputs_deinit(&ret->inputs);
 	json_object_clear(ret->preset);
 	json_object_set_new(ret->preset, "PRESET_SEED", json_integer((json_int_t)seed));
 	return 0;
@@ -104,6 +148,7 @@ void mr_condition_deinit(struct mr_condition *condition)
 	json_decref(condition->preset);
 	json_decref(condition->knobs);
 	json_decref(condition->best_effort);
+	mr_condition_inputs_deinit(&condition->inputs);
 	*condition = (struct mr_condition){ 0 };
 }
 
@@ -153,6 +198,29 @@ void mr_condition_apply(const struct mr_condition *condition, json_t *spec)
 	list = list ? json_deep_copy(list) : json_array();
 	json_array_extend(list, condition->best_effort);
 	json_object_set_new(spec, "best_effort", list);
+}
+
+void mr_condition_keep_stdin(json_t *spec)
+{
+	static const char *const same[] = { "HOSTILE_INPUT", "MALICIOUS_DATA" };
+	mr_auto_json json_t *preset = json_copy(json_object_get(spec, "preset"));
+	mr_auto_json json_t *modes = json_array();
+	mr_auto_json json_t *kept = json_array();
+
+	mr_modes_add(modes, json_object_get(preset, MR_PRESET_FAILURES));
+	for (size_t i = 0; i < json_array_size(modes); i++) {
+		json_t *mode = json_array_get(modes, i);
+
+		if (strcmp(json_string_value(mode), "hostile_input") != 0 &&
+		    strcmp(json_string_value(mode), "malicious_data") != 0)
+			json_array_append(kept, mode);
+	}
+	json_object_del(preset, MR_PRESET_FAILURES);
+	if (json_array_size(kept) > 0)
+		json_object_set_new(preset, MR_PRESET_FAILURES, mr_modes_json(kept));
+	for (size_t i = 0; i < N_ELEMENTS(same); i++)
+		json_object_del(preset, same[i]);
+	json_object_set(spec, "preset", preset);
 }
 
 /* --- after ----------------------------------------------------------------- */
@@ -221,7 +289,61 @@ static void judge_gaps(const struct mr_condition *c, const json_t *result,
 	}
 }
 
-static void judge_failures(const json_t *result, struct mr_condition_proof *proof)
+/* Of the stubs that a run took: how many were made up as the condition says. */
+static size_t count_inputs(const struct mr_condition *c, const json_t *inputs)
+{
+	const char *name = c->inputs.strategy;
+	size_t n = 0;
+
+	if (name && mr_str_starts_with(name, MR_INPUT_PLUGIN))
+		name = "plugin";
+	for (size_t i = 0; name && i < json_array_size(inputs); i++)
+		n += strcmp(mr_json_text_or_empty(json_array_get(inputs, i), "strategy"), name) ==
+		     0;
+	return n;
+}
+
+/* Is it a mode that the stubs of this run are another way of? */
+static bool came_as_stub(const struct mr_condition *c, const json_t *inputs, const char *mode)
+{
+	const char *own = c->inputs.strategy ? mr_input_mode(c->inputs.strategy) : NULL;
+
+	return own && strcmp(own, mode) == 0 && count_inputs(c, inputs) > 0;
+}
+
+static json_int_t count_occasions(const json_t *result, const char *mode)
+{
+	const json_t *failures = json_object_get(result, "failures");
+
+	for (size_t i = 0; mode && i < json_array_size(failures); i++)
+		if (strcmp(mr_json_text_or_empty(json_array_get(failures, i), "mode"), mode) == 0)
+			return json_integer_value(
+				json_object_get(json_array_get(failures, i), "opportunities"));
+	return 0;
+}
+
+static void judge_inputs(const struct mr_condition *c, const json_t *result, const json_t *inputs,
+			 struct mr_condition_proof *proof)
+{
+	const json_int_t n = (json_int_t)count_inputs(c, inputs);
+	json_t *all = json_object_get(proof->in_force, "stubs");
+	json_int_t opportunities = (json_int_t)json_array_size(inputs), fired = n;
+
+	if (!c->inputs.strategy)
+		return;
+	opportunities += json_integer_value(json_object_get(all, "opportunities"));
+	fired += json_integer_value(json_object_get(all, "fired"));
+	json_object_set_new(proof->in_force, "stubs",
+			    json_pack("{s:s, s:I, s:I}", "strategy", c->inputs.strategy,
+				      "opportunities", opportunities, "fired", fired));
+	if (n == 0 && count_occasions(result, mr_input_mode(c->inputs.strategy)) == 0)
+		tell_unmet(proof, json_sprintf("no stub is taken, so none was %s (menace-flow(5), "
+					       "STUBS)",
+					       c->inputs.strategy));
+}
+
+static void judge_failures(const struct mr_condition *c, const json_t *result, const json_t *inputs,
+			   struct mr_condition_proof *proof)
 {
 	const json_t *failures = json_object_get(result, "failures");
 
@@ -234,7 +356,8 @@ static void judge_failures(const json_t *result, struct mr_condition_proof *proo
 		if (!json_is_true(json_object_get(row, "made")))
 			tell(proof->missing,
 			     json_sprintf("%s was not made%s%s", mode, why[0] ? ": " : "", why));
-		else if (json_integer_value(json_object_get(row, "opportunities")) == 0)
+		else if (json_integer_value(json_object_get(row, "opportunities")) == 0 &&
+			 !came_as_stub(c, inputs, mode))
 			tell_unmet(proof, json_sprintf("%s had no opportunity", mode));
 	}
 }
@@ -296,7 +419,8 @@ static json_int_t count_hits(const json_t *result)
 	return hits;
 }
 
-static void judge_answers(const struct mr_condition *c, const json_t *result,
+/* A stub that a failing service's answer came as came at once, and no request was made for it. */
+static void judge_answers(const struct mr_condition *c, const json_t *result, const json_t *inputs,
 			  struct mr_condition_proof *proof)
 {
 	json_t *delay = json_object_get(mr_json_at(result, "receipt", "network", "stub"),
@@ -307,7 +431,7 @@ static void judge_answers(const struct mr_condition *c, const json_t *result,
 	json_object_set(proof->in_force, "first_byte_delay_ms", delay ? delay : json_null());
 	if (!delay)
 		tell(proof->missing, json_string("nothing answers requests late"));
-	else if (count_hits(result) == 0)
+	else if (count_hits(result) == 0 && !came_as_stub(c, inputs, "flaky_upstream"))
 		tell_unmet(proof, json_string("no request was answered, so none was late"));
 }
 
@@ -339,15 +463,16 @@ static void judge_limits(const struct mr_condition *c, const json_t *result,
 }
 
 void mr_condition_judge(const struct mr_condition *condition, const json_t *result,
-			struct mr_condition_proof *proof)
+			const json_t *inputs, struct mr_condition_proof *proof)
 {
 	if (!condition->on)
 		return;
 	proof->unmet_now = false;
 	judge_gaps(condition, result, proof);
-	judge_failures(result, proof);
+	judge_failures(condition, result, inputs, proof);
+	judge_inputs(condition, result, inputs, proof);
 	judge_link(condition, result, proof);
-	judge_answers(condition, result, proof);
+	judge_answers(condition, result, inputs, proof);
 	judge_limits(condition, result, proof);
 	proof->n++;
 	proof->n_unmet += proof->unmet_now;

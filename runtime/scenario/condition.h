@@ -15,12 +15,24 @@
 struct json_t;
 struct mr_error;
 
+/* Variables that whoever gives stubs their values acts on: menace-run takes no stubs. */
+struct mr_condition_inputs {
+	char *strategy; /* SANDBOX_STUB_STRATEGY, or NULL */
+	bool corrupt; /* PAYLOAD_INDICATOR corrupted_bytes, with a strategy */
+	bool edge_cases; /* INJECT_EDGE_CASES */
+};
+/* Take them out of a preset.  MR_E_USAGE: there is no such strategy. */
+int mr_condition_take_inputs(struct json_t *preset, struct mr_condition_inputs *ret,
+			     struct mr_error *err);
+void mr_condition_inputs_deinit(struct mr_condition_inputs *inputs);
+
 struct mr_condition {
 	struct json_t *preset; /* with its seed, without what is made by who runs copies */
 	struct json_t *knobs; /* {"section.name": ...} that it sets */
 	struct json_t *best_effort; /* what may go unenforced, so that the run says so */
 	const char *net; /* net.mode that it needs, or NULL */
 	uint64_t copies; /* CONCURRENCY_LEVEL times CONCURRENCY_MULTIPLIER */
+	struct mr_condition_inputs inputs; /* what is made by who gives stubs their values */
 	bool on; /* false: the same request without the conditions */
 };
 
@@ -30,6 +42,10 @@ int mr_condition_init(const struct json_t *preset, uint64_t seed, bool on, struc
 void mr_condition_deinit(struct mr_condition *condition);
 /* Put it into a request, menace.spec/1. */
 void mr_condition_apply(const struct mr_condition *condition, struct json_t *spec);
+
+/* The standard input of this request is a stub: the failure mode hostile_input would put another in its
+ * place, and is left out of it. */
+void mr_condition_keep_stdin(struct json_t *spec);
 
 /* What results say of it, one after the other. */
 struct mr_condition_proof {
@@ -41,7 +57,8 @@ struct mr_condition_proof {
 };
 void mr_condition_proof_init(struct mr_condition_proof *proof);
 void mr_condition_proof_deinit(struct mr_condition_proof *proof);
+/* inputs: records of the stubs that the run took (runtime/stub/input.h), or NULL. */
 void mr_condition_judge(const struct mr_condition *condition, const struct json_t *result,
-			struct mr_condition_proof *proof);
+			const struct json_t *inputs, struct mr_condition_proof *proof);
 /* Texts why nothing can be concluded, new reference; empty: it took effect. */
 struct json_t *mr_condition_why(const struct mr_condition_proof *proof);

@@ -18,21 +18,31 @@
 #include "runtime/base/str.h"
 #include "runtime/scenario/profile.h"
 
-size_t mr_summary_worst(const struct mr_score *scores, size_t n)
-{
-	size_t worst = SIZE_MAX;
-
-	for (size_t i = 0; i < n; i++)
-		if (scores[i].conclusive &&
-		    (worst == SIZE_MAX ||
-		     scores[i].on - scores[i].off < scores[worst].on - scores[worst].off))
-			worst = i;
-	return worst;
-}
-
 static bool fails(const struct mr_score *score)
 {
 	return score->on - score->off < 0 || score->breached;
+}
+
+/* Where all are alike none is the worst, and the only one is it if it fails. */
+size_t mr_summary_worst(const struct mr_score *scores, size_t n)
+{
+	size_t worst = SIZE_MAX, conclusive = 0;
+	bool differ = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const double delta = scores[i].on - scores[i].off;
+		double least;
+
+		if (!scores[i].conclusive)
+			continue;
+		least = conclusive++ ? scores[worst].on - scores[worst].off : delta;
+		differ = differ || delta < least || delta > least;
+		if (worst == SIZE_MAX || delta < least)
+			worst = i;
+	}
+	if (conclusive == 1)
+		return fails(&scores[worst]) ? worst : SIZE_MAX;
+	return differ ? worst : SIZE_MAX;
 }
 
 const char *mr_summary_status(const struct mr_score *scores, size_t n)

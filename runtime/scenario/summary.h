@@ -20,7 +20,8 @@ struct mr_score {
 	bool breached; /* a number that tells of failures is higher with them */
 };
 
-/* The place of the least on - off among the conclusive ones; SIZE_MAX when there is none. */
+/* The place of the least on - off among the conclusive ones; SIZE_MAX when there is none, or when they
+ * are all alike. */
 size_t mr_summary_worst(const struct mr_score *scores, size_t n);
 /* "situationally weak": exactly one of them fails, and another passes; "weak": several do; "robust":
  * none; "inconclusive": nothing could be judged. */

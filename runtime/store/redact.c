@@ -31,6 +31,11 @@ static bool names_secret(const char *name, size_t size)
 	return false;
 }
 
+bool mr_redact_is_secret(const char *name)
+{
+	return names_secret(name, strlen(name));
+}
+
 /* scheme://user:PASSWORD@host: where the password begins and how long it is; 0: there is none. */
 static size_t find_url_password(const char *arg, const char **ret)
 {

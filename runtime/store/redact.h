@@ -12,6 +12,9 @@
 
 struct json_t;
 
+/* Is it what a secret is called? */
+bool mr_redact_is_secret(const char *name);
+
 struct mr_redacted {
 	struct json_t
 		*argv; /* list of texts; bytes that are not UTF-8 as \xNN; owned by the caller */

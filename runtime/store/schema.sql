@@ -443,3 +443,27 @@ CREATE TABLE cells (
 	detail TEXT NOT NULL, -- JSON: why, what was in force, numbers of each copy
 	PRIMARY KEY (matrix, n)
 ) STRICT, WITHOUT ROWID;
+
+--@ 4
+
+--- Values of stubs that were seen, and how it went: what the strategies history and failures take from; no presets, no variables of an environment, and nothing that has the name of a secret; at most 10,000, none older than 90 days
+CREATE TABLE inputs (
+	id INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of the first time
+	flow TEXT NOT NULL, -- workflow or program
+	step TEXT NOT NULL, -- of it, the last one that had the value
+	stub TEXT NOT NULL, -- name of the stub
+	scenario TEXT, -- of a matrix, the last one; NULL: a run without conditions
+	strategy TEXT NOT NULL, -- how it was made up first
+	seed INTEGER NOT NULL, -- that decided it first
+	class TEXT, -- of a payload or a change; NULL: an ordinary value
+	payload TEXT, -- which of that class
+	raw INTEGER NOT NULL, -- 1: value is bytes that stand for themselves, as a content of menace-flow(5)
+	value TEXT NOT NULL, -- JSON
+	sha256 TEXT NOT NULL, -- of value
+	seen INTEGER NOT NULL, -- how often
+	failed INTEGER NOT NULL, -- in how many of these the step failed
+	first_us INTEGER NOT NULL, -- when
+	last_us INTEGER NOT NULL, -- when
+	UNIQUE (flow, stub, sha256)
+) STRICT;
+CREATE INDEX inputs_last ON inputs (last_us);

@@ -604,3 +604,19 @@ VALUES (:matrix, :n, :scenario, :level, :replicate, :arm, :seed, :verdict, :deta
 
 --@ matrix.cells
 SELECT n, detail FROM cells WHERE matrix = :matrix ORDER BY n;
+
+--@ input.add
+INSERT INTO inputs (flow, step, stub, scenario, strategy, seed, class, payload, raw, value, sha256, seen,
+	failed, first_us, last_us)
+VALUES (:flow, :step, :stub, :scenario, :strategy, :seed, :class, :payload, :raw, :value, :sha256, 1,
+	:failed, :now_us, :now_us)
+ON CONFLICT (flow, stub, sha256) DO UPDATE SET seen = seen + 1, failed = failed + excluded.failed,
+	step = excluded.step, scenario = excluded.scenario, last_us = excluded.last_us;
+
+--@ input.recent
+SELECT stub, raw, value, class, failed FROM inputs WHERE flow = :flow ORDER BY last_us DESC, id DESC
+LIMIT 1000;
+
+--@ input.trim
+DELETE FROM inputs WHERE last_us < :oldest_us OR id NOT IN
+	(SELECT id FROM inputs ORDER BY last_us DESC, id DESC LIMIT :max);

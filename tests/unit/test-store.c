@@ -102,8 +102,8 @@ static void what_cannot_be_used_is_left_as_it_is(void **state)
 
 	mr_store_close(open_store(&t));
 	edit(&t, "PRAGMA user_version = 99");
-	assert_fails(&t, MR_STORE_WRITE, "has schema version 99, this program knows up to 3");
-	assert_fails(&t, MR_STORE_READ, "has schema version 99, this program knows up to 3");
+	assert_fails(&t, MR_STORE_WRITE, "has schema version 99, this program knows up to 4");
+	assert_fails(&t, MR_STORE_READ, "has schema version 99, this program knows up to 4");
 	storetree_remove(&t);
 }
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stubs: what commands that run workflows give them as values, and keep of these
+ *
+ * Read from the environment: SANDBOX_STUB_STRATEGY, SANDBOX_STUB_STRATEGY_ORDER, SANDBOX_STUB_SEED,
+ * SANDBOX_STUB_RANDOM_CONFIG, SANDBOX_STUB_MODEL.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/json.h"
+#include "runtime/flow/plugin.h"
+
+struct mr_condition_inputs;
+struct mr_error;
+struct mr_flow;
+struct mr_flow_session;
+
+struct mr_stubs {
+	const struct mr_flow_session *session;
+	struct mr_flow_plugin plugin;
+	const char *strategy; /* of all stubs, or NULL; borrowed */
+	uint64_t seed; /* of the environment, or MR_STUBS_NO_SEED */
+	json_t *history, *secrets; /* texts that no value of the history may hold */
+};
+#define MR_STUBS_NO_SEED UINT64_MAX
+
+/* strategy: of an option, or NULL.  The workflow is known; history is as it is now: what a command adds
+ * to it changes none of its own values. */
+int mr_stubs_init(struct mr_stubs *stubs, const struct mr_flow_session *session,
+		  const char *strategy, const char *menace_run, const char *store,
+		  struct mr_error *err);
+void mr_stubs_deinit(struct mr_stubs *stubs);
+
+struct mr_stubs_opts {
+	uint64_t seed, index;
+	const struct mr_condition_inputs *inputs; /* of a preset: they win; or NULL */
+	bool answers; /* the network has answers */
+};
+/* Would anything of the workflow be another one? */
+bool mr_stubs_change(const struct mr_stubs *stubs, const struct mr_condition_inputs *inputs);
+/* The workflow with values for its stubs. */
+int mr_stubs_make(const struct mr_stubs *stubs, const struct mr_stubs_opts *opts,
+		  struct mr_flow **ret, size_t *ret_edge_cases, struct mr_error *err);
+/* The values that a step had, and how it went, into the history.  row: of the step; scenario or NULL. */
+int mr_stubs_keep(const struct mr_stubs *stubs, const json_t *row, const char *scenario,
+		  struct mr_error *err);
+/* Take SANDBOX_STUB_STRATEGY and its like out of the presets of the environment, which menace-run
+ * would refuse. */
+int mr_stubs_take_environment(struct mr_condition_inputs *ret, struct mr_error *err);
