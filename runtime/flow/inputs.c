@@ -126,7 +126,7 @@ static int fill(struct walk *w, const json_t *value, bool plain, json_t **ret, b
 	if (r < 0)
 		return r;
 	if (plain && (strlen(text) != size || !mr_str_utf8_valid(text, size) ||
-		      size > 4 * MR_INPUT_PLAIN_MAX))
+		      size >= 4 * MR_INPUT_PLAIN_MAX))
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "a value does not go into an argument or a variable");
 	*ret = plain ? json_stringn(text, size) : mr_spec_bytes_json(text, size);

@@ -163,7 +163,9 @@ int mr_flow_plugin_run(const json_t *program, const json_t *request, json_t **re
 		return r;
 	text = json_object_get(json_object_get(result, "stdout"), "text");
 	if (!json_is_string(text))
-		return mr_err(err, MR_E_USAGE, EILSEQ, "its reply is not UTF-8");
-	return mr_input_parse_reply(json_string_value(text), json_string_length(text), ret_value,
-				    err);
+		return mr_err(err, MR_E_PROTO, EILSEQ, "its reply is not UTF-8");
+	r = mr_input_parse_reply(json_string_value(text), json_string_length(text), ret_value, err);
+	if (r < 0)
+		err->code = MR_E_PROTO; /* nobody's wrong use of this command */
+	return r;
 }

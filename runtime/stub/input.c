@@ -229,7 +229,8 @@ char *mr_input_render(const struct mr_input *input, bool quoted, size_t *ret_siz
 		from = json_string_value(input->value);
 		size = json_string_length(input->value);
 	} else if (!from && input->value) {
-		text = json_dumps(input->value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+		text = json_dumps(input->value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY |
+							JSON_REAL_PRECISION(15));
 		mr_assert(text);
 		from = text;
 		size = strlen(text);

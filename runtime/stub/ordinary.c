@@ -233,22 +233,49 @@ static json_t *random_text(struct mr_rand *rand)
 	return json_string(text);
 }
 
+/* Each draw is a statement of its own: the order of arguments is the compiler's. */
+static json_t *random_number(struct mr_rand *rand, bool whole)
+{
+	const uint64_t bits = mr_rand_next(rand);
+	const unsigned int less = (unsigned int)mr_rand_below(rand, 64);
+
+	if (whole)
+		return json_integer((json_int_t)(bits >> less));
+	return json_real(ldexp((double)(int64_t)bits, (int)less - 32));
+}
+
+static json_t *random_list(struct mr_rand *rand)
+{
+	json_t *list = json_array();
+
+	json_array_append_new(list, random_text(rand));
+	json_array_append_new(list, random_text(rand));
+	return list;
+}
+
+static json_t *random_dict(struct mr_rand *rand)
+{
+	json_t *dict = json_object();
+	const char *key = pick(rand, words, N_ELEMENTS(words));
+
+	json_object_set_new(dict, key, random_text(rand));
+	return dict;
+}
+
 static json_t *random_value(struct mr_input_job *job, const struct mr_input_param *param)
 {
 	struct mr_rand *rand = &job->rand;
 
 	switch (param->type) {
 	case MR_INPUT_INT:
-		return json_integer((json_int_t)(mr_rand_next(rand) >> mr_rand_below(rand, 64)));
 	case MR_INPUT_FLOAT:
-		return json_real(ldexp((double)(int64_t)mr_rand_next(rand),
-				       (int)mr_rand_below(rand, 200) - 100));
+		return random_number(rand, param->type == MR_INPUT_INT);
 	case MR_INPUT_BOOL:
 		return json_boolean(mr_rand_below(rand, 2));
 	case MR_INPUT_LIST:
-		return json_pack("[o, o]", random_text(rand), random_text(rand));
+		return random_list(rand);
 	case MR_INPUT_DICT:
-		return json_pack("{s:o}", pick(rand, words, N_ELEMENTS(words)), random_text(rand));
+		return random_dict(rand);
 	case MR_INPUT_DATETIME:
 		return some_time(rand);
 	case MR_INPUT_STR:

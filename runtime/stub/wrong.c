@@ -353,7 +353,7 @@ int mr_input_flaky_upstream(struct mr_input_job *job, struct mr_input *ret, stru
 	}
 	good = mr_input_base(job);
 	ret->bytes = json_dumps(good, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY |
-					      JSON_ENSURE_ASCII);
+					      JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));
 	mr_assert(ret->bytes);
 	ret->size = strlen(ret->bytes) / 2;
 	ret->bytes[ret->size] = '\0';

@@ -82,7 +82,7 @@ static void bad_documents(void **state)
 		  "f: steps: no order: \"x\" needs \"z\" needs \"y\" needs \"x\"" },
 		{ DOCUMENT("\"steps\": [" STEP("a", ", \"files\": {\"x\": {\"file\": \"a\", "
 						    "\"json\": 1}}") "]"),
-		  "f: steps[0].files.x: one of file, json and base64 is what a content is" },
+		  "f: steps[0].files.x: one of file, json, base64 and stub is what a content is" },
 		{ DOCUMENT("\"steps\": [" STEP("a", ", \"files\": {\"x\": {\"hide\": true}}") "]"),
 		  "f: steps[0].files.x: only what fs_mocks name can be hidden" },
 	};

@@ -16,6 +16,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/rand.h"
+#include "runtime/base/str.h"
 #include "runtime/scenario/admission.h"
 #include "runtime/scenario/cells.h"
 #include "runtime/scenario/condition.h"
@@ -50,6 +51,15 @@ static void the_worst_scenario_is_found(void **state)
 	others[2].breached = others[1].conclusive = false;
 	assert_string_equal(mr_summary_status(others, 5), "robust");
 	assert_int_equal(mr_summary_worst(others, 5), 3);
+	/* Where all are alike, as where nothing failed, none is the worst. */
+	for (size_t i = 0; i < 5; i++)
+		others[i] = (struct mr_score){ 1, 1, true, false };
+	assert_int_equal(mr_summary_worst(others, 5), SIZE_MAX);
+	assert_string_equal(mr_summary_status(others, 5), "robust");
+	others[4].on = 0.99;
+	assert_int_equal(mr_summary_worst(others, 5), 4);
+	assert_int_equal(mr_summary_worst(others, 1), SIZE_MAX);
+	assert_int_equal(mr_summary_worst(others + 4, 1), 0); /* the only one, and it fails */
 	for (size_t i = 0; i < 5; i++)
 		others[i].conclusive = false;
 	assert_string_equal(mr_summary_status(others, 5), "inconclusive");
@@ -169,10 +179,11 @@ static void a_preset_wins_over_what_it_names(void **state)
 	"{\"receipt\": {\"network\": {\"shaping\": {\"state\": \"enforced\", \"applied\": {}, " \
 	"\"measured\": {\"arrived\": " #arrived "}}}}}"
 
-static void assert_why(const char *preset_text, const char *first, const char *second,
-		       const char *expected)
+static void assert_why_with(const char *preset_text, const char *inputs_text, const char *first,
+			    const char *second, const char *expected)
 {
 	mr_auto_json json_t *preset = load(preset_text);
+	mr_auto_json json_t *inputs = inputs_text ? load(inputs_text) : NULL;
 	mr_auto_json json_t *result = load(first);
 	mr_auto_json json_t *next = second ? load(second) : NULL;
 	mr_auto_json json_t *why = NULL;
@@ -183,14 +194,85 @@ static void assert_why(const char *preset_text, const char *first, const char *s
 
 	assert_int_equal(mr_condition_init(preset, 1, true, &c, &err), 0);
 	mr_condition_proof_init(&proof);
-	mr_condition_judge(&c, result, &proof);
+	mr_condition_judge(&c, result, inputs, &proof);
 	if (next)
-		mr_condition_judge(&c, next, &proof);
+		mr_condition_judge(&c, next, NULL, &proof);
 	why = mr_condition_why(&proof);
 	text = json_dumps(why, JSON_COMPACT);
 	assert_string_equal(text, expected);
 	mr_condition_proof_deinit(&proof);
 	mr_condition_deinit(&c);
+}
+
+static void assert_why(const char *preset, const char *first, const char *second,
+		       const char *expected)
+{
+	assert_why_with(preset, NULL, first, second, expected);
+}
+
+#define DRIFT                                                                                  \
+	"{\"SANDBOX_STUB_STRATEGY\": \"legacy_schema\", \"FAILURE_MODES\": \"schema_drift\", " \
+	"\"SCHEMA_MISMATCHES\": 5}"
+#define DRIFTED(n)                                                                                 \
+	"{\"failures\": [{\"mode\": \"schema_drift\", \"made\": true, \"opportunities\": " #n "}]" \
+											      "}"
+
+static void stubs_are_another_way_of_a_mode(void **state)
+{
+	static const char no_stub[] =
+		"no stub is taken, so none was legacy_schema (menace-flow(5), STUBS)";
+	mr_auto_free char *neither =
+		mr_str_format("[\"schema_drift had no opportunity\",\"%s\"]", no_stub);
+	mr_auto_free char *taken_none = mr_str_format("[\"%s\"]", no_stub);
+
+	(void)state;
+	/* Either way is enough, and neither is not. */
+	assert_why_with(DRIFT, NULL, DRIFTED(0), NULL, neither);
+	assert_why_with(DRIFT, "[]", DRIFTED(3), NULL, "[]");
+	assert_why_with(DRIFT, "[{\"strategy\": \"legacy_schema\"}]", DRIFTED(0), NULL, "[]");
+	assert_why_with(DRIFT, "[{\"strategy\": \"smart\"}]", DRIFTED(0), NULL, neither);
+	assert_why_with(DRIFT, "[{\"strategy\": \"legacy_schema\"}]", DRIFTED(0), DRIFTED(0), "[]");
+	/* A stub is no way of a mode that it is not of. */
+	assert_why_with(
+		"{\"SANDBOX_STUB_STRATEGY\": \"legacy_schema\", \"FAILURE_MODES\": \"disk\"}",
+		"[{\"strategy\": \"legacy_schema\"}]",
+		"{\"failures\": [{\"mode\": \"disk\", \"made\": true, \"opportunities\": 0}]}",
+		NULL, "[\"disk had no opportunity\"]");
+	assert_why_with("{\"SANDBOX_STUB_STRATEGY\": \"legacy_schema\"}", NULL, "{}", NULL,
+			taken_none);
+	assert_why_with("{\"SANDBOX_STUB_STRATEGY\": \"plugin:x\"}", "[{\"strategy\": \"plugin\"}]",
+			"{}", NULL, "[]");
+	/* What is not acted upon is still told. */
+	assert_why_with("{\"SANDBOX_STUB_STRATEGY\": \"hostile\", \"PAYLOAD_INDICATOR\": \"x\"}",
+			"[{\"strategy\": \"hostile\"}]",
+			"{\"not_enforced\": [\"PAYLOAD_INDICATOR\"]}", NULL,
+			"[\"PAYLOAD_INDICATOR is not enforced by this version\"]");
+}
+
+static void variables_of_stubs_are_taken_out(void **state)
+{
+	mr_auto_json json_t *preset =
+		load("{\"SANDBOX_STUB_STRATEGY\": \"hostile\", \"PAYLOAD_INDICATOR\": "
+		     "\"corrupted_bytes\", \"INJECT_EDGE_CASES\": \"yes\", \"CPU_LIMIT\": 1}");
+	mr_auto_json json_t *unknown = load("{\"SANDBOX_STUB_STRATEGY\": \"hostle\"}");
+	mr_auto_json json_t *spec = load("{\"preset\": {\"FAILURE_MODES\": \"hostile_input, "
+					 "disk\", \"HOSTILE_INPUT\": true}}");
+	mr_auto_json json_t *kept = load("{\"preset\": {\"FAILURE_MODES\": \"disk\"}}");
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_condition_inputs inputs;
+
+	(void)state;
+	assert_int_equal(mr_condition_take_inputs(preset, &inputs, &err), 0);
+	assert_string_equal(inputs.strategy, "hostile");
+	assert_true(inputs.corrupt && inputs.edge_cases);
+	assert_int_equal(json_object_size(preset), 1);
+	mr_condition_inputs_deinit(&inputs);
+	assert_true(mr_condition_take_inputs(unknown, &inputs, &err) < 0);
+	assert_string_equal(err.msg, "preset: SANDBOX_STUB_STRATEGY: unknown strategy of stubs "
+				     "\"hostle\"; did you mean \"hostile\"?");
+	/* The one input of a step is not replaced twice. */
+	mr_condition_keep_stdin(spec);
+	assert_true(json_equal(spec, kept));
 }
 
 static void only_results_say_what_was_in_force(void **state)
@@ -289,6 +371,8 @@ int main(void)
 		cmocka_unit_test(the_cap_holds),
 		cmocka_unit_test(a_preset_wins_over_what_it_names),
 		cmocka_unit_test(only_results_say_what_was_in_force),
+		cmocka_unit_test(stubs_are_another_way_of_a_mode),
+		cmocka_unit_test(variables_of_stubs_are_taken_out),
 		cmocka_unit_test(the_worth_is_graded),
 		cmocka_unit_test(scenarios_have_names),
 	};
