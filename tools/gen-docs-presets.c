@@ -14,6 +14,7 @@
 #include "runtime/scenario/draws.h"
 #include "runtime/scenario/profile.h"
 #include "runtime/scenario/scenario.h"
+#include "runtime/stub/input.h"
 #include "tools/gen-docs.h"
 
 void mr_docs_put_profiles(void)
@@ -165,5 +166,23 @@ void mr_docs_put_edge_cases(void)
 		printf(": ");
 		put(rows[i].action);
 		printf("\n\n");
+	}
+}
+
+void mr_docs_put_strategies(void)
+{
+	const struct mr_input_row *rows = mr_input_rows();
+
+	for (size_t i = 0; i < MR_INPUT_STRATEGIES; i++) {
+		const char *mode = mr_input_mode(rows[i].name);
+
+		put_strong(rows[i].name);
+		printf("\n\t");
+		put(rows[i].help);
+		if (mode) {
+			printf(". Another way of the failure mode ");
+			put_strong(mode);
+		}
+		printf(".\n\n");
 	}
 }

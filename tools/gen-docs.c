@@ -503,6 +503,7 @@ static const struct section {
 	{ "adapt-rules", "@ADAPT_RULES@", mr_docs_put_adapt_rules },
 	{ "scenarios", "@SCENARIOS@", mr_docs_put_scenarios },
 	{ "edge-cases", "@EDGE_CASES@", mr_docs_put_edge_cases },
+	{ "strategies", "@STRATEGIES@", mr_docs_put_strategies },
 	{ "version", "@VERSION@", put_version },
 };
 

@@ -34,3 +34,4 @@ void mr_docs_put_adapt_rules(void);
 void mr_docs_put_backends(void);
 void mr_docs_put_scenarios(void);
 void mr_docs_put_edge_cases(void);
+void mr_docs_put_strategies(void);

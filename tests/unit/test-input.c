@@ -402,7 +402,7 @@ static void replies_are_bounded(void **state)
 		{ "{\"stubs\": [7]}", NULL },
 		{ "{\"version\": 1, \"stubs\": [null]}\n", NULL },
 		{ "", "its reply:1:0: unexpected token near end of file" },
-		{ "[7]", "its reply: an array where an object is expected" },
+		{ "[7]", "its reply: a list where an object is expected" },
 		{ "{\"stubs\": []}", "its reply: stubs is a list of one value" },
 		{ "{\"stubs\": [1, 2]}", "its reply: stubs is a list of one value" },
 		{ "{\"stub\": [1]}", "its reply: unknown key \"stub\"; did you mean \"stubs\"?" },
@@ -523,7 +523,7 @@ static void declarations_are_checked(void **state)
 		"\"hostile\"?");
 	assert_refused(FLOW("{\"a\": {\"strategy\": \"plugin:../x\"}}",
 			    "{\"program\": [\"{{stub:a}}\"]}"),
-		       "f.json: stubs.a.strategy: \"../x\": path escapes sandbox");
+		       "f.json: stubs.a.strategy: \"../x\" has \"..\" in it: path escapes sandbox");
 }
 
 static void a_workflow_gets_its_values(void **state)
