@@ -84,7 +84,7 @@ int mr_input_ask_plugin(struct mr_input_job *job, const char *strategy, const js
 	if (r < 0)
 		return mr_err_wrap(err, r, "plugin");
 	if (!mr_input_fits(job, value))
-		return mr_err(err, MR_E_USAGE, EINVAL,
+		return mr_err(err, MR_E_PROTO, EPROTO,
 			      "plugin: its value does not go into an argument or a variable: it "
 			      "has a "
 			      "NUL or is over %d bytes",

@@ -210,12 +210,12 @@ static void assert_why(const char *preset, const char *first, const char *second
 	assert_why_with(preset, NULL, first, second, expected);
 }
 
-#define DRIFT                                                                                  \
-	"{\"SANDBOX_STUB_STRATEGY\": \"legacy_schema\", \"FAILURE_MODES\": \"schema_drift\", " \
-	"\"SCHEMA_MISMATCHES\": 5}"
-#define DRIFTED(n)                                                                                 \
-	"{\"failures\": [{\"mode\": \"schema_drift\", \"made\": true, \"opportunities\": " #n "}]" \
-											      "}"
+static const char drift[] = "{\"SANDBOX_STUB_STRATEGY\": \"legacy_schema\", \"FAILURE_MODES\": "
+			    "\"schema_drift\", \"SCHEMA_MISMATCHES\": 5}";
+static const char met[] =
+	"{\"failures\": [{\"mode\": \"schema_drift\", \"made\": true, \"opportunities\": 3}]}";
+static const char not_met[] =
+	"{\"failures\": [{\"mode\": \"schema_drift\", \"made\": true, \"opportunities\": 0}]}";
 
 static void stubs_are_another_way_of_a_mode(void **state)
 {
@@ -227,11 +227,11 @@ static void stubs_are_another_way_of_a_mode(void **state)
 
 	(void)state;
 	/* Either way is enough, and neither is not. */
-	assert_why_with(DRIFT, NULL, DRIFTED(0), NULL, neither);
-	assert_why_with(DRIFT, "[]", DRIFTED(3), NULL, "[]");
-	assert_why_with(DRIFT, "[{\"strategy\": \"legacy_schema\"}]", DRIFTED(0), NULL, "[]");
-	assert_why_with(DRIFT, "[{\"strategy\": \"smart\"}]", DRIFTED(0), NULL, neither);
-	assert_why_with(DRIFT, "[{\"strategy\": \"legacy_schema\"}]", DRIFTED(0), DRIFTED(0), "[]");
+	assert_why_with(drift, NULL, not_met, NULL, neither);
+	assert_why_with(drift, "[]", met, NULL, "[]");
+	assert_why_with(drift, "[{\"strategy\": \"legacy_schema\"}]", not_met, NULL, "[]");
+	assert_why_with(drift, "[{\"strategy\": \"smart\"}]", not_met, NULL, neither);
+	assert_why_with(drift, "[{\"strategy\": \"legacy_schema\"}]", not_met, not_met, "[]");
 	/* A stub is no way of a mode that it is not of. */
 	assert_why_with(
 		"{\"SANDBOX_STUB_STRATEGY\": \"legacy_schema\", \"FAILURE_MODES\": \"disk\"}",

@@ -30,9 +30,16 @@ assert_status 1
 assert_contains "$stderr" "6 canonical profiles came to no verdict, the first is high_latency_api"
 menace scenario run --scenarios normal -- true
 assert_status 0
-assert_contains "$stdout" "<== WORST"
-assert_contains "$stdout" "worst_scenario: normal"
+# One that is like all the others is not the worst.
+assert_not_contains "$stdout" "WORST"
+assert_not_contains "$stdout" "worst_scenario"
 assert_contains "$stdout" "status: robust"
+menace scenario run --scenarios normal -p '[{}, {}]' --slo 1h -- true
+assert_status 0
+assert_not_contains "$stdout" "WORST"
+menace scenario run --scenarios normal -p '{"SCENARIO_NAME": "few", "MAX_THREADS": 1}' -- sh -c 'true | true'
+assert_status 1
+assert_match "$stdout" "few .* <== WORST"
 menace scenario run --scenarios normal -- false
 assert_status 1
 assert_contains "$stdout" 'step "run": exited with status 1'

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Of a workflow that takes a stub the profiles hostile_input, schema_drift and flaky_upstream come to a
+# verdict, by values that the seed decides; of one that takes none they say so
+#
+# any kernel
+
+. "$(dirname "$0")/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+need_root
+need_system_program python3
+
+cat >"$tmp/take.py" <<'END'
+import json, sys
+order = json.load(sys.stdin)
+print(order["user_id"] + 1, order["email"].index("@"))
+END
+cat >"$tmp/flow.json" <<'END'
+{"schema": "menace.flow/1", "name": "shop", "combined": false,
+ "stubs": {"order": {"templates": [{"user_id": 7, "email": "a@b.c"}]}},
+ "steps": [{"name": "take", "snippet": {"path": "take.py"}, "stdin": {"stub": "order"}},
+	{"name": "rest", "program": ["true"]}]}
+END
+profiles=hostile_input,schema_drift,flaky_upstream
+try()
+{
+	menace scenario run "$tmp/flow.json" --scenarios "$profiles" -j 2 --json "$@"
+	cp "$tmp/stdout" "$result"
+}
+try -s 3 --levels low,high
+assert_status 1
+assert_eq "$(json '[.scenarios[] | .name + ":" + .level + " " + .verdict] | join(", ")')" \
+	"hostile_input:low failed, hostile_input:high failed, schema_drift:low failed, schema_drift:high failed, flaky_upstream:low failed, flaky_upstream:high failed"
+assert_eq "$(jq -c '[.cells[] | select(.arm == "on") | .in_force.stubs] | unique' "$result")" \
+	'[{"strategy":"flaky_upstream","opportunities":1,"fired":1},{"strategy":"hostile","opportunities":1,"fired":1},{"strategy":"legacy_schema","opportunities":1,"fired":1}]'
+assert_eq "$(json '[.cells[] | select(.arm == "on") | .why[]] | length')" 0
+# The other arm has what is ordinary, and passes.
+assert_eq "$(jq -c '[.cells[] | select(.arm == "off") | [.verdict, .per_copy[0].inputs[0].strategy, .per_copy[0].inputs[0].class]] | unique' "$result")" \
+	'[["passed","templates",null]]'
+assert_eq "$(jq -r '.coverage.covered | join(" ")' "$result")" "hostile_input schema_drift flaky_upstream"
+
+# The same seed, the same inputs; another one, others.
+inputs()
+{
+	jq -c '[.cells[] | select(.level == "low") | [.scenario, .arm, .per_copy[].inputs]]' "$result"
+}
+first=$(inputs)
+profiles=schema_drift
+second=$(jq -c 'map(select(.[0] == "schema_drift"))' <<<"$first")
+try -s 3 --levels low
+assert_eq "$(inputs)" "$second"
+try -s 4 --levels low
+[ "$(inputs)" != "$second" ] || fail "another seed made the same"
+
+# As scenarios, with a program that takes none, and one that does in its words.
+menace scenario run --scenarios "hostile_input,schema_drift,flaky_upstream" --json -- true
+assert_status 7
+assert_eq "$(jq -r '.cells[] | select(.arm == "on") | .verdict + ": " + (.why | join("; "))' <<<"$stdout")" \
+	"inconclusive: hostile_input had no opportunity; no stub is taken, so none was hostile (menace-flow(5), STUBS)
+inconclusive: schema_drift had no opportunity; no stub is taken, so none was legacy_schema (menace-flow(5), STUBS)
+inconclusive: flaky_upstream had no opportunity; no stub is taken, so none was flaky_upstream (menace-flow(5), STUBS); no request was answered, so none was late"
+menace scenario run --scenarios "normal,hostile_input,schema_drift,flaky_upstream" --slo 1h -- echo '{{stub:word}}'
+assert_status 0
+assert_contains "$stdout" "status: robust"
+assert_not_contains "$stdout" "WORST"
+
+# What cannot be made up is told of that cell alone.
+menace scenario run "$tmp/flow.json" --scenarios normal -p '{"SCENARIO_NAME": "past", "SANDBOX_STUB_STRATEGY": "failures"}' \
+	--store "$tmp/kept/empty.db" --json
+assert_status 125
+cp "$tmp/stdout" "$result"
+assert_eq "$(json '[.scenarios[] | .verdict] | join(" ")')" "passed error"
+assert_eq "$(json '.scenarios[1].why[0]')" \
+	'stub "order": the strategy failures: the store has no value of it with which a step failed'
+menace scenario run "$tmp/flow.json" -p '{"SANDBOX_STUB_STRATEGY": "hostle"}'
+assert_refused 'SANDBOX_STUB_STRATEGY: unknown strategy of stubs "hostle"; did you mean "hostile"?'
+assert_eq "$(find "$store.flows" "$tmp/kept/empty.db.flows" -mindepth 2 -name "*.stage")" "" "left of the runs"
