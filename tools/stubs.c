@@ -75,6 +75,7 @@ static int load_history(struct mr_stubs *stubs, struct mr_error *err)
 
 	if (!session->store || !mr_flow_takes_inputs(session->flow->document))
 		return 0;
+	stubs->keeps = true;
 	r = trim(session, err);
 	return r < 0 ? r
 		     : mr_query_each(session->store, "input.recent",
@@ -157,7 +158,6 @@ static json_t *without_secrets(const struct mr_stubs *stubs, const json_t *recor
 	mr_auto_json json_t *value = json_deep_copy(json_object_get(record, "value"));
 	mr_auto_free char *bytes = NULL;
 	struct mr_json root = mr_json_root(value, "value");
-	mr_auto_json json_t *text = NULL;
 	size_t size = 0;
 
 	if (!value || is_secret(mr_json_text_or_empty(record, "stub")))
@@ -274,7 +274,7 @@ void mr_stubs_deinit(struct mr_stubs *stubs)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
-	if (stubs->session && stubs->session->store && json_array_size(stubs->history) > 0)
+	if (stubs->keeps)
 		trim(stubs->session, &err); /* the next start does it, too */
 	json_decref(stubs->history);
 	json_decref(stubs->secrets);

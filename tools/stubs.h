@@ -24,6 +24,7 @@ struct mr_stubs {
 	struct mr_flow_plugin plugin;
 	const char *strategy; /* of all stubs, or NULL; borrowed */
 	uint64_t seed; /* of the environment, or MR_STUBS_NO_SEED */
+	bool keeps; /* there is a store, and something for it */
 	json_t *history, *secrets; /* texts that no value of the history may hold */
 };
 #define MR_STUBS_NO_SEED UINT64_MAX

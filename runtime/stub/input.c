@@ -236,7 +236,7 @@ char *mr_input_render(const struct mr_input *input, bool quoted, size_t *ret_siz
 		size = strlen(text);
 	}
 	copy = mr_str_alloc(size + 1);
-	if (size > 0)
+	if (from)
 		memcpy(copy, from, size);
 	*ret_size = size;
 	return copy;

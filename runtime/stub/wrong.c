@@ -57,7 +57,8 @@ static const struct mr_hostile *choose_payload(const struct mr_input_job *job)
 {
 	size_t n_all, n = 0, at, rank = 0, seen = 0;
 	const struct mr_hostile *all = mr_hostile_rows(&n_all);
-	mr_auto_free const struct mr_hostile **v = mr_str_alloc(n_all * sizeof(*v));
+	mr_auto_free const struct mr_hostile **v =
+		mr_str_alloc(n_all * sizeof(const struct mr_hostile *));
 	struct mr_rand rand;
 
 	for (size_t i = 0; i < n_all; i++)

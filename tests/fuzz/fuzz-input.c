@@ -126,7 +126,7 @@ static void read_flow(const char *text, size_t size, const char *strategy)
 	int r = mr_json_parse(text, size, "flow", &document, &err);
 
 	if (r == 0)
-		r = mr_flow_parse(document, "/proc/self/fdinfo", "flow", &flow, &err);
+		r = mr_flow_parse(document, "/", "flow", &flow, &err);
 	if (r == 0)
 		r = mr_flow_make_inputs(flow->document, &opts, &made, &n, &err);
 	if (r < 0) {

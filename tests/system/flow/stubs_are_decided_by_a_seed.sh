@@ -12,7 +12,7 @@ need_root
 
 mkdir "$tmp/w"
 cat >"$tmp/w/flow.json" <<'END'
-{"schema": "menace.flow/1", "name": "orders", "env": {"TOKEN": "s3cr3t-of-the-flow", "SHOWN": "<{{stub:word}}>"},
+{"schema": "menace.flow/1", "name": "orders", "combined": false, "env": {"TOKEN": "s3cr3t-of-the-flow", "SHOWN": "<{{stub:word}}>"},
  "test_data": {"word.txt": "{{stub:word}}", "order.json": {"stub": "order"}},
  "stubs": {"word": {"type": "str"}, "order": {"parameters": {"id": "int", "api_key": "str", "email": "str"}},
 	"password": {"templates": ["hunter2-hunter2"]}, "leak": {"templates": ["x s3cr3t-of-the-flow x", "harmless"]}},
@@ -37,7 +37,7 @@ assert_eq "$(jq -c '[.steps[0].inputs[] | [.step, .stub, .strategy, .seed, .clas
 word=$(json '.steps[0].inputs[0].value')
 own=$(json '.steps[0].inputs[2].value')
 assert_match "$(json '.steps[0].stdout')" "^$own <$word>
-$word[{]\"api_key\":\"[a-z]*\",\"email\":\"[a-z]*[0-9]*@example.com\",\"id\":[0-9]*[}]
+${word}[{]\"api_key\":\"[a-z]*\",\"email\":\"[a-z]*[0-9]*@example.com\",\"id\":[0-9]*[}]
 (x s3cr3t-of-the-flow x|harmless) hunter2-hunter2"
 flow --seed 5
 assert_eq "$(values)" "$first"
