@@ -2,7 +2,7 @@
 /*
  * Fuzz target: declarations of stubs, places in texts, replies of plugins, workflows with stubs
  *
- * The first byte chooses the reader, the second a strategy.  Holds: a refusal has a printable message;
+ * The first byte chooses the reader, the second a strategy.  Holds: a refusal has a message;
  * the same declaration and seed make the same value; one for an argument has no NUL, is short and UTF-8;
  * of a workflow that was accepted a workflow without stubs is made.
  */
@@ -91,12 +91,13 @@ static const struct mr_input *find(const char *name, size_t n, void *owner)
 
 static void read_places(const char *text, size_t size)
 {
-	struct mr_input input = { .bytes = mr_str_dup("v\0w"), .size = 3 };
+	struct mr_input input = { .bytes = mr_str_alloc(4), .size = 3 }; /* with a NUL */
 	struct mr_error err = MR_ERROR_INIT;
 	mr_auto_free char *filled = NULL;
 	size_t filled_size = 0;
 	bool absent = false;
 
+	memcpy(input.bytes, "v\0w", input.size);
 	if (mr_place_fill(text, size, find, &input, &filled, &filled_size, &absent, &err) < 0)
 		check_refusal(&err);
 	else
@@ -129,8 +130,8 @@ static void read_flow(const char *text, size_t size, const char *strategy)
 		r = mr_flow_parse(document, "/", "flow", &flow, &err);
 	if (r == 0)
 		r = mr_flow_make_inputs(flow->document, &opts, &made, &n, &err);
-	if (r < 0) {
-		check_refusal(&err);
+	if (r < 0) { /* keys of the document may be in it as they are */
+		mr_assert(err.msg[0] != '\0');
 		return;
 	}
 	mr_assert(!mr_flow_takes_inputs(made));

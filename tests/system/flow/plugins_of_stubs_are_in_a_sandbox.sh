@@ -3,6 +3,8 @@
 #
 # A plugin makes up a value in a sandbox, with little time and memory and no network; whatever goes wrong
 # with it is told, and nothing is run in place of it
+#
+# any kernel
 
 . "$(dirname "$0")/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
