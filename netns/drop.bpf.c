@@ -13,6 +13,10 @@
  * A damaged packet gets another IP version: the receiver throws it away as one with a
  * broken header.  Flipping any bit would do worse than a wire, because on a loopback
  * nobody computes the checksum that a receiver would find wrong.
+ *
+ * A connection is refused by turning its first packet round, into the reset that would have come
+ * back: on a loopback it goes up to whoever sent it.  Its length and options stay, so that nothing
+ * but the addresses, ports, numbers and flags is to be changed.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -25,6 +29,14 @@
 #define PROBES 4 /* places for a destination */
 #define SWAPS 4 /* tries against other CPUs; then the number is used all the same */
 
+#define PROTOCOL_ICMP 1
+#define PROTOCOL_TCP 6
+#define PROTOCOL_UDP 17
+#define PROTOCOL_ICMPV6 58
+#define TCP_SYN 0x02
+#define TCP_RESET 0x14 /* with an acknowledgement */
+#define TCP_ACK 0x10
+
 #define SECTION(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
 
@@ -33,6 +45,7 @@ static long (*const load_bytes)(const void *, __u32, void *,
 				__u32) = (void *)BPF_FUNC_skb_load_bytes;
 static long (*const store_bytes)(struct __sk_buff *, __u32, const void *, __u32,
 				 __u64) = (void *)BPF_FUNC_skb_store_bytes;
+static __u64 (*const monotonic_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 static long (*const clone_redirect)(struct __sk_buff *, __u32,
 				    __u64) = (void *)BPF_FUNC_clone_redirect;
 
@@ -188,6 +201,234 @@ INLINE int is_cut(struct __sk_buff *skb, struct mr_drop_state *s)
 	return 1;
 }
 
+/* What a window's rules look at. */
+struct packet {
+	__u64 from[2], to[2]; /* as in the memory of struct mr_drop_rule */
+	__u32 transport; /* where it begins */
+	__u16 from_port, to_port; /* network byte order */
+	__u8 is_ipv4, protocol;
+	__u8 any_port; /* which it has is not known: it is of all of them */
+	__u8 is_request; /* the first packet of a TCP connection */
+};
+
+struct ipv4_head {
+	__u8 version_size, service;
+	__u16 size, id, fragment;
+	__u8 ttl, protocol;
+	__u16 checksum;
+	__u32 from, to;
+};
+
+struct ipv6_head {
+	__u32 version;
+	__u16 size;
+	__u8 next, hops;
+	__u64 from[2], to[2];
+};
+
+struct tcp_head {
+	__u16 from_port, to_port;
+	__u32 number, acknowledged;
+	__u8 size, flags;
+	__u16 window;
+};
+
+INLINE __u64 mapped(__u32 address)
+{
+	return (__u64)address << 32 | 0xffff0000U;
+}
+
+/* Ports, where they are; an address alone counts where they are none. */
+INLINE void read_transport(struct __sk_buff *skb, struct packet *p)
+{
+	struct tcp_head head = { 0 };
+
+	if (p->any_port || p->protocol == PROTOCOL_ICMP || p->protocol == PROTOCOL_ICMPV6)
+		return;
+	if (load_bytes(skb, p->transport, &head, 4) < 0) {
+		p->any_port = 1;
+		return;
+	}
+	p->from_port = head.from_port;
+	p->to_port = head.to_port;
+	if (p->protocol != PROTOCOL_TCP)
+		return;
+	if (load_bytes(skb, p->transport, &head, sizeof(head)) < 0)
+		return;
+	p->is_request = (head.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+}
+
+INLINE int read_ipv4(struct __sk_buff *skb, struct packet *p)
+{
+	struct ipv4_head head;
+
+	if (load_bytes(skb, ETH_HLEN, &head, sizeof(head)) < 0)
+		return 0;
+	p->from[1] = mapped(head.from);
+	p->to[1] = mapped(head.to);
+	p->protocol = head.protocol;
+	p->is_ipv4 = 1;
+	p->any_port = (head.fragment & __builtin_bswap16(0x1fff)) != 0;
+	p->transport = ETH_HLEN + (head.version_size & 15) * 4;
+	return 1;
+}
+
+INLINE int read_ipv6(struct __sk_buff *skb, struct packet *p)
+{
+	struct ipv6_head head;
+
+	if (load_bytes(skb, ETH_HLEN, &head, sizeof(head)) < 0)
+		return 0;
+	p->from[0] = head.from[0];
+	p->from[1] = head.from[1];
+	p->to[0] = head.to[0];
+	p->to[1] = head.to[1];
+	p->protocol = head.next;
+	/* Behind another header there may be any. */
+	p->any_port = head.next != PROTOCOL_TCP && head.next != PROTOCOL_UDP &&
+		      head.next != PROTOCOL_ICMPV6;
+	p->transport = ETH_HLEN + sizeof(head);
+	return 1;
+}
+
+INLINE int is_own(const __u64 address[2])
+{
+	return address[0] == 0 && (address[1] == mapped(__builtin_bswap32(OWN_IPV4)) ||
+				   address[1] == __builtin_bswap64(1));
+}
+
+INLINE int is_at(const struct mr_drop_rule *rule, const struct packet *p, const __u64 address[2],
+		 __u16 port)
+{
+	return ((address[0] ^ rule->address[0]) & rule->mask[0]) == 0 &&
+	       ((address[1] ^ rule->address[1]) & rule->mask[1]) == 0 &&
+	       (!rule->port || p->any_port || rule->port == port);
+}
+
+/* What no rule without a host is about. */
+INLINE __u32 exemptions(const struct packet *p)
+{
+	const __u64 resolver = mapped(__builtin_bswap32(RESOLVER_IPV4));
+	__u32 flags = p->is_ipv4 ? MR_DROP_RULE_IPV6 : 0;
+
+	if (is_own(p->from) && is_own(p->to))
+		flags |= MR_DROP_RULE_NOT_OWN;
+	if (p->is_ipv4 && (p->from[1] == resolver || p->to[1] == resolver))
+		flags |= MR_DROP_RULE_NOT_RESOLVER;
+	return flags;
+}
+
+/* Mask of the windows that the packet is of. */
+INLINE __u32 find_windows(const struct mr_drop_state *s, const struct packet *p)
+{
+	const __u32 exempt = exemptions(p);
+	__u32 mask = 0;
+
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < MR_DROP_RULES; i++) {
+		const struct mr_drop_rule *rule = &s->rules[i];
+
+		if (i >= s->n_rules)
+			break;
+		if (rule->flags & exempt)
+			continue;
+		if (is_at(rule, p, p->to, p->to_port) || is_at(rule, p, p->from, p->from_port))
+			mask |= 1U << (rule->window & 31);
+	}
+	return mask;
+}
+
+/* Is the window in force?  Told either way. */
+INLINE int is_open(struct mr_drop_window *w, __u64 now)
+{
+	if (now < w->from_ns) {
+		__sync_fetch_and_add(&w->met.before, 1);
+		w->met.last_before_ns = now;
+		return 0;
+	}
+	if (now >= w->to_ns) {
+		__sync_fetch_and_add(&w->met.after, 1);
+		if (!w->met.first_after_ns)
+			w->met.first_after_ns = now;
+		return 0;
+	}
+	__sync_fetch_and_add(&w->met.within, 1);
+	return 1;
+}
+
+/* What the windows say of a packet, the first of those in force: enum mr_drop_act, or 0. */
+INLINE __u32 judge(struct mr_drop_state *s, const struct packet *p, __u32 mask, __u64 now)
+{
+	__u32 act = 0;
+
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < MR_DROP_WINDOWS; i++) {
+		struct mr_drop_window *w = &s->windows[i];
+
+		if (i >= s->n_windows)
+			break;
+		if (!(mask >> i & 1) || (w->act == MR_DROP_REFUSE && !p->is_request))
+			continue;
+		if (!is_open(w, now) || act)
+			continue;
+		act = (__u32)w->act;
+		__sync_fetch_and_add(&w->met.taken, 1);
+		w->met.last_taken_ns = now;
+		if (!w->met.first_taken_ns)
+			w->met.first_taken_ns = now;
+	}
+	return act;
+}
+
+INLINE int swap_addresses(struct __sk_buff *skb, const struct packet *p)
+{
+	const __u32 pair[2] = { (__u32)(p->to[1] >> 32), (__u32)(p->from[1] >> 32) };
+	const __u64 long_pair[4] = { p->to[0], p->to[1], p->from[0], p->from[1] };
+
+	if (p->is_ipv4)
+		return store_bytes(skb, ETH_HLEN + 12, pair, sizeof(pair), 0) == 0;
+	return store_bytes(skb, ETH_HLEN + 8, long_pair, sizeof(long_pair), 0) == 0;
+}
+
+/* It goes on, as what its sender is told.  0: it cannot. */
+INLINE int turn_round(struct __sk_buff *skb, const struct packet *p)
+{
+	struct tcp_head head;
+
+	if (load_bytes(skb, p->transport, &head, sizeof(head)) < 0)
+		return 0;
+	head.from_port = p->to_port;
+	head.to_port = p->from_port;
+	head.acknowledged = __builtin_bswap32(__builtin_bswap32(head.number) + 1);
+	head.number = 0;
+	head.flags = TCP_RESET;
+	return swap_addresses(skb, p) &&
+	       store_bytes(skb, p->transport, &head, sizeof(head), 0) == 0;
+}
+
+/* Windows of time: TC_ACT_OK where none has anything to say. */
+INLINE int pass_windows(struct __sk_buff *skb, struct mr_drop_state *s, int *ret_over)
+{
+	struct packet p = { 0 };
+	__u64 now = monotonic_ns();
+	__u32 mask, act;
+	__u8 version = 0;
+
+	if (load_bytes(skb, ETH_HLEN, &version, 1) < 0)
+		return TC_ACT_OK;
+	if (version >> 4 == 4 ? !read_ipv4(skb, &p) : !read_ipv6(skb, &p))
+		return TC_ACT_OK;
+	read_transport(skb, &p);
+	/* Until it has begun it is the first instant of it, which is 1, for 0 is never. */
+	now = s->begin_ns && now > s->begin_ns ? now - s->begin_ns : 1;
+	mask = find_windows(s, &p);
+	act = mask ? judge(s, &p, mask, now) : 0;
+	*ret_over = act != 0;
+	return act == MR_DROP_REFUSE && turn_round(skb, &p) ? TC_ACT_OK
+	       : act					    ? TC_ACT_SHOT
+							    : TC_ACT_OK;
+}
+
 SECTION("leaving")
 int when_leaving(struct __sk_buff *skb)
 {
@@ -217,6 +458,12 @@ int when_arriving(struct __sk_buff *skb)
 
 	if (!s)
 		return TC_ACT_SHOT;
+	if (s->n_windows) {
+		int over = 0, verdict = pass_windows(skb, s, &over);
+
+		if (over)
+			return verdict;
+	}
 	if (s->cuts && is_cut(skb, s))
 		return TC_ACT_SHOT;
 	__sync_fetch_and_add(&s->seen, 1);

@@ -19,6 +19,7 @@
 #include <netlink/msg.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 
-#define INSTRUCTIONS_MAX 1024
+#define INSTRUCTIONS_MAX 2048
 
 static const struct program {
 	const char *name;
@@ -117,6 +118,7 @@ static int make_map(struct mr_error *err)
 	attr.key_size = sizeof(uint32_t);
 	attr.value_size = sizeof(struct mr_drop_state);
 	attr.max_entries = 1;
+	attr.map_flags = BPF_F_MMAPABLE; /* for mr_drop_map() */
 	memcpy(attr.map_name, "menace_drop", sizeof("menace_drop"));
 	fd = call_bpf(BPF_MAP_CREATE, &attr);
 	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "tc-BPF: make its map: %m") : fd;
@@ -236,4 +238,58 @@ int mr_drop_read_cut(int map, struct mr_drop_cut_counts *ret, struct mr_error *e
 	*ret = (struct mr_drop_cut_counts){ state.cut_seen, state.cut_lost, state.hosts,
 					    state.hosts_cut, state.part_lost };
 	return 0;
+}
+
+/* --- windows --------------------------------------------------------------------------- */
+
+struct mr_drop_state *mr_drop_map(int map, struct mr_error *err)
+{
+	void *at = mmap(NULL, sizeof(struct mr_drop_state), PROT_READ | PROT_WRITE, MAP_SHARED, map,
+			0);
+
+	if (at == MAP_FAILED) {
+		mr_err(err, MR_E_SYS, errno, "tc-BPF: share its memory: %m");
+		return NULL;
+	}
+	return at;
+}
+
+struct mr_drop_state *mr_drop_unmap(struct mr_drop_state *state)
+{
+	if (state)
+		mr_assert(munmap(state, sizeof(*state)) == 0);
+	return NULL;
+}
+
+static void set_mask(struct mr_drop_rule *rule, unsigned int length)
+{
+	uint8_t *mask = (uint8_t *)rule->mask;
+
+	for (unsigned int i = 0; i < length; i++)
+		mask[i / 8] |= (uint8_t)(0x80 >> (i % 8));
+}
+
+static bool same_rule(const struct mr_drop_rule *a, const struct mr_drop_rule *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+bool mr_drop_add_rule(struct mr_drop_state *state, const struct mr_drop_rule_opts *opts)
+{
+	const uint32_t n = state->n_rules;
+	struct mr_drop_rule rule = { .port = htons(opts->port),
+				     .flags = (uint16_t)opts->flags,
+				     .window = opts->window };
+
+	memcpy(rule.address, opts->address, sizeof(rule.address));
+	set_mask(&rule, opts->length);
+	for (uint32_t i = 0; i < n && i < MR_DROP_RULES; i++)
+		if (same_rule(&state->rules[i], &rule))
+			return true;
+	if (n >= MR_DROP_RULES)
+		return false;
+	state->rules[n] = rule;
+	/* The program sees the rule whole or not at all. */
+	__atomic_store_n(&state->n_rules, n + 1, __ATOMIC_RELEASE);
+	return true;
 }

@@ -8,10 +8,12 @@
  */
 #pragma once
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "netns/conditions.h"
+#include "netns/drop_wire.h"
 
 struct mr_error;
 struct mr_rtnl;
@@ -49,3 +51,19 @@ struct mr_drop_cut_counts {
 /* In an attached program's memory, while no packet passes. */
 int mr_drop_set_cut(int map, const struct mr_drop_cut *cut, struct mr_error *err);
 int mr_drop_read_cut(int map, struct mr_drop_cut_counts *ret, struct mr_error *err);
+
+/* Windows of time (drop_wire.h): the programs' own memory, of which .begin_ns, .windows and .n_windows are
+ * the caller's to set.  NULL with *err. */
+struct mr_drop_state *mr_drop_map(int map, struct mr_error *err);
+/* NULL is accepted; returns NULL. */
+struct mr_drop_state *mr_drop_unmap(struct mr_drop_state *state);
+
+struct mr_drop_rule_opts {
+	unsigned int window;
+	const struct in6_addr *address;
+	unsigned int length; /* bits of it that count: 0 to 128 */
+	uint16_t port; /* host byte order; 0: every port */
+	unsigned int flags; /* MR_DROP_RULE_ */
+};
+/* While packets pass.  One that is there already is not added again; false: there is no room. */
+bool mr_drop_add_rule(struct mr_drop_state *state, const struct mr_drop_rule_opts *opts);

@@ -11,6 +11,37 @@
 #define MR_DROP_HOSTS \
 	64 /* a power of two; destinations beyond are cut off as well, and not counted */
 
+#define MR_DROP_WINDOWS 32
+#define MR_DROP_RULES 256
+
+/* When something that a window concerns passed, in ns since the first instruction; 0: never. */
+struct mr_drop_met {
+	__u64 before, within, after; /* the window's time */
+	__u64 taken; /* of those within; the others were another window's */
+	__u64 last_before_ns, first_taken_ns, last_taken_ns, first_after_ns;
+};
+
+enum mr_drop_act { MR_DROP_LOSE = 1, MR_DROP_REFUSE };
+
+/* What is done to packets for a while. */
+struct mr_drop_window {
+	__u64 from_ns, to_ns; /* since begin_ns */
+	__u64 act; /* enum mr_drop_act; 0: none */
+	struct mr_drop_met met;
+};
+
+#define MR_DROP_RULE_IPV6 1 /* no IPv4 address, however short the prefix */
+#define MR_DROP_RULE_NOT_OWN 2 /* not what goes from 127.0.0.1 or ::1 to itself */
+#define MR_DROP_RULE_NOT_RESOLVER 4 /* not from or to 127.0.0.53 */
+
+/* Whose packets.  Addresses as they are in memory, IPv4 as ::ffff:a.b.c.d. */
+struct mr_drop_rule {
+	__u64 address[2], mask[2];
+	__u16 port; /* network byte order; 0: every port */
+	__u16 flags;
+	__u32 window;
+};
+
 struct mr_drop_state {
 	/* States of xorshift64, never 0.  One for each place, for how packets pass the one and the
 	 * other is a matter of time. */
@@ -31,6 +62,12 @@ struct mr_drop_state {
 	__u32 hosts, hosts_cut; /* destinations, and those that are cut off */
 	__u64 cut_seen, cut_lost, part_seen, part_lost; /* packets */
 	__u64 host_hashes[MR_DROP_HOSTS];
+
+	/* Windows of time; rules are added while packets pass, the number last. */
+	__u64 begin_ns; /* CLOCK_MONOTONIC; 0: it has not begun */
+	__u32 n_windows, n_rules;
+	struct mr_drop_window windows[MR_DROP_WINDOWS];
+	struct mr_drop_rule rules[MR_DROP_RULES];
 };
 
 #define MR_DROP_MARK 0x6d64726fU /* of the second of two */

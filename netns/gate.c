@@ -26,6 +26,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/json.h"
 
 #define TELL_MS 5000
 
@@ -118,6 +119,8 @@ static void on_channel(struct mr_source *source, uint32_t events)
 
 	(void)events;
 	while ((n = recv(source->fd, &message, sizeof(message), MSG_DONTWAIT)) > 0) {
+		if (mr_netd_faults_begin(&gate->faults, &message, (size_t)n))
+			continue;
 		if (n == sizeof(message.ack) && message.ack.head.type == MR_GATE_ACK)
 			take_ack(gate, &message.ack);
 	}
@@ -141,11 +144,37 @@ static void on_timer(struct mr_source *source, uint32_t events)
 		gate->over = true;
 }
 
+static int take_faults(struct mr_gate *gate, struct mr_error *err)
+{
+	mr_auto_json json_t *document = NULL;
+	struct mr_json root, list;
+	int r = mr_json_parse(gate->netd->config, gate->netd->config_size, "allowlist", &document,
+			      err);
+
+	if (r < 0)
+		return r;
+	root = mr_json_root(document, "allowlist");
+	if (!mr_json_member(&root, "faults", &list))
+		return 0;
+	r = mr_json_want_array(&list, err);
+	for (size_t i = 0; r == 0 && i < json_array_size(list.value); i++) {
+		struct mr_json item = mr_json_item(&list, i);
+		const char *text = NULL;
+
+		r = mr_json_get_string(&item, &text, err);
+		if (r == 0)
+			r = mr_netd_faults_add(&gate->faults, text, err);
+	}
+	return r;
+}
+
 static int start(struct mr_gate *gate, struct mr_error *err)
 {
 	int timer, r = mr_gate_policy_parse(&gate->policy, gate->netd->config,
 					    gate->netd->config_size, err);
 
+	if (r == 0)
+		r = take_faults(gate, err);
 	if (r == 0)
 		r = mr_loop_new(&gate->loop, err);
 	if (r < 0)
@@ -168,6 +197,8 @@ static int start(struct mr_gate *gate, struct mr_error *err)
 int mr_gate_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_error *err)
 {
 	struct mr_gate gate = { .netd = netd, .channel.fd = -1, .timer.fd = -1, .spare = -1 };
+	struct mr_netd_met met;
+	size_t told = 0;
 	int r = start(&gate, err);
 
 	if (r == 0)
@@ -178,10 +209,13 @@ int mr_gate_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 		return r;
 	mr_gate_relay_free(&gate);
 	mr_gate_resolver_free(&gate);
+	while (mr_netd_faults_tell(&gate.faults, &told, &met))
+		mr_gate_tell(&gate, &met.head, MR_NETD_MET, sizeof(met));
 	mr_gate_tell(&gate, &gate.totals.head, MR_GATE_TOTALS, sizeof(gate.totals));
 	mr_close(gate.timer.fd);
 	mr_close(gate.spare);
 	mr_loop_free(gate.loop);
 	mr_gate_policy_deinit(&gate.policy);
+	mr_netd_faults_deinit(&gate.faults);
 	return 0;
 }

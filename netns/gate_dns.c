@@ -308,14 +308,21 @@ static struct query *find_free(struct mr_gate_resolver *r)
 static void judge(struct query *q, int parsed)
 {
 	enum mr_gate_reason reason;
+	bool fails;
 	char type[16];
 
 	if (parsed < 0) {
 		refuse(q, MR_GATE_QUERY_MALFORMED, MR_DNS_FORMERR, "");
 		return;
 	}
+	fails = mr_netd_faults_take(&q->gate->faults, q->asked.name);
 	if (!q->asked.name[0] || !mr_gate_policy_name(&q->gate->policy, q->asked.name, &reason)) {
-		refuse(q, q->asked.name[0] ? reason : MR_GATE_NAME, MR_DNS_NXDOMAIN, "");
+		refuse(q, q->asked.name[0] ? reason : MR_GATE_NAME,
+		       fails ? MR_DNS_SERVFAIL : MR_DNS_NXDOMAIN, "");
+		return;
+	}
+	if (fails) {
+		answer_with(q, MR_DNS_SERVFAIL);
 		return;
 	}
 	/* What browsers ask beside: there is none, which is no denial. */
@@ -487,6 +494,8 @@ void mr_gate_resolver_tick(struct mr_gate *gate, uint64_t now_ns)
 			continue;
 		if (q->state == ASKING)
 			ask_next(q);
+		else if (q->answer.n > 0 && gate->faults.by_name)
+			answer_with(q, MR_DNS_SERVFAIL); /* perhaps it is to be cut off */
 		else
 			finish(q);
 	}

@@ -11,6 +11,7 @@
 
 #include "netns/gate.h"
 #include "netns/gate_policy.h"
+#include "netns/netd_faults.h"
 #include "runtime/base/loop.h"
 
 #define MR_GATE_ACK_NS 2000000000ULL /* longest wait for the supervisor's word */
@@ -26,6 +27,7 @@ struct mr_gate {
 	struct mr_loop *loop;
 	struct mr_source channel, timer;
 	struct mr_gate_policy policy;
+	struct mr_netd_faults faults;
 	struct mr_gate_resolver *resolver;
 	struct mr_gate_relay *relay;
 	struct mr_gate_totals totals;

@@ -58,7 +58,7 @@ enum mr_gate_verdict {
 	MR_GATE_REFUSED, /* *ret_reason says why */
 };
 
-/* The configuration: {"rules": [TEXT...], "servers": [ADDRESS:PORT...]}. */
+/* The configuration: {"rules": [TEXT...], "servers": [ADDRESS:PORT...]}; "faults" are not its. */
 int mr_gate_policy_parse(struct mr_gate_policy *policy, const char *config, size_t size,
 			 struct mr_error *err);
 void mr_gate_policy_deinit(struct mr_gate_policy *policy);

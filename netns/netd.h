@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "netns/doors.h"
+#include "netns/drop_wire.h"
 #include "runtime/base/error.h"
 
 #define MR_NETD_PROGRAM "menace-netd"
@@ -28,6 +29,8 @@ enum mr_netd_fd { MR_NETD_FD_CONFIG = 3, MR_NETD_FD_CHANNEL, MR_NETD_FD_DOORS };
 enum mr_netd_type {
 	MR_NETD_READY = 1, /* struct mr_netd_ready */
 	MR_NETD_FAILED, /* struct mr_netd_failed: the last message */
+	MR_NETD_BEGIN, /* to the helper: struct mr_netd_begin, where there are faults */
+	MR_NETD_MET, /* struct mr_netd_met: at the end, until all faults were told */
 	MR_NETD_MODE_FIRST = 16, /* from here on: the mode's */
 };
 
@@ -40,6 +43,28 @@ struct mr_netd_ready {
 	struct mr_netd_head head;
 	int32_t landlock_abi; /* 0: this kernel has none */
 };
+
+/* The payload's first instruction. */
+struct mr_netd_begin {
+	struct mr_netd_head head;
+	uint64_t begin_ns; /* CLOCK_MONOTONIC */
+};
+
+#define MR_NETD_MET_MAX 16
+
+/* A fault of the run (netns/outage.h), as the helper had it and with what it counted of it. */
+struct mr_netd_window {
+	uint64_t from_ms, to_ms;
+	struct mr_drop_met met;
+};
+
+struct mr_netd_met {
+	struct mr_netd_head head;
+	uint32_t first, n;
+	struct mr_netd_window windows[MR_NETD_MET_MAX]; /* the rest is zero */
+};
+
+_Static_assert(sizeof(struct mr_netd_met) <= MR_NETD_MESSAGE_MAX, "a message is one message");
 
 struct mr_netd_failed {
 	struct mr_netd_head head;

@@ -259,10 +259,17 @@ static int parse_address(const char *whole, const char *text, struct mr_rule *ru
 	rule->length = full_length(&rule->address, (unsigned int)length);
 	if (!is_network(&rule->address, rule->length))
 		return refuse(err, whole, "the address has bits beyond its prefix length");
-	if (IN6_IS_ADDR_LOOPBACK(&rule->address) ||
-	    (is_ipv4 && rule->address.s6_addr[12] == IN_LOOPBACKNET && length > 0))
-		return refuse(err, whole, "loopback is the sandbox's own and leads nowhere else");
 	return 0;
+}
+
+static bool is_loopback(const struct mr_rule *rule)
+{
+	if (rule->kind != MR_RULE_ADDRESS)
+		return false;
+	return IN6_IS_ADDR_LOOPBACK(&rule->address) ||
+	       (IN6_IS_ADDR_V4MAPPED(&rule->address) &&
+		rule->address.s6_addr[12] == IN_LOOPBACKNET &&
+		rule->length > IPV6_BITS - IPV4_BITS);
 }
 
 /* A name whose last label is a number is an address gone wrong. */
@@ -310,7 +317,7 @@ static int parse_bracketed(const char *text, struct mr_rule *rule, struct mr_err
 	return r < 0 || end[1] == '\0' ? r : parse_port(text, end + 2, &rule->port, err);
 }
 
-int mr_rule_parse(const char *text, struct mr_rule *ret, struct mr_error *err)
+int mr_rule_parse_inside(const char *text, struct mr_rule *ret, struct mr_error *err)
 {
 	struct mr_rule rule = { 0 };
 	const char *colon = strchr(text, ':');
@@ -332,6 +339,18 @@ int mr_rule_parse(const char *text, struct mr_rule *ret, struct mr_error *err)
 			r = many ? refuse(err, text, "this is no IPv6 address")
 				 : parse_name(text, host, &rule, err);
 	}
+	if (r == 0)
+		*ret = rule;
+	return r;
+}
+
+int mr_rule_parse(const char *text, struct mr_rule *ret, struct mr_error *err)
+{
+	struct mr_rule rule;
+	int r = mr_rule_parse_inside(text, &rule, err);
+
+	if (r == 0 && is_loopback(&rule))
+		return refuse(err, text, "loopback is the sandbox's own and leads nowhere else");
 	if (r == 0)
 		*ret = rule;
 	return r;

@@ -35,6 +35,8 @@ struct mr_rule {
 
 /* MR_E_USAGE saying what is wrong with it and what is accepted. */
 int mr_rule_parse(const char *text, struct mr_rule *ret, struct mr_error *err);
+/* The same where a loopback address is one like others. */
+int mr_rule_parse_inside(const char *text, struct mr_rule *ret, struct mr_error *err);
 /* As it would be written, in one way only; returns buf. */
 #define MR_RULE_TEXT_SIZE 280
 const char *mr_rule_print(const struct mr_rule *rule, char buf[MR_RULE_TEXT_SIZE]);

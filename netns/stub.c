@@ -190,11 +190,16 @@ size_t mr_stub_query(struct mr_stub *stub, const void *query, size_t size, uint1
 		.name = name,
 		.object = name,
 	};
+	enum mr_dns_outcome outcome;
 	bool waits = false;
 	size_t n;
 
 	denial.id = stub->last_id + 1;
-	switch (mr_stub_dns_answer(stub->opts.mocks, query, size, reply, &n, name)) {
+	outcome = mr_stub_dns_answer(stub->opts.mocks, query, size, reply, &n, name);
+	if ((outcome == MR_DNS_FOUND || outcome == MR_DNS_UNKNOWN) && stub->opts.fails &&
+	    stub->opts.fails(stub->opts.owner, name))
+		n = mr_stub_dns_fail(reply, n);
+	switch (outcome) {
 	case MR_DNS_UNKNOWN:
 		denial.rule = "no mock";
 		denial.reason = "no mock has this name";

@@ -58,6 +58,8 @@ struct mr_stub_opts {
 	unsigned int punctual_percent; /* of their answers, those that do without the delay */
 	uint64_t seed; /* of the positions of failures */
 	struct mr_stub_count *counts; /* mocks->n */
+	/* Is the resolver to fail at this name?  Counts it. */
+	bool (*fails)(void *owner, const char *name);
 	/* True: it will be acknowledged, and until then who asked is not answered, so that he is
 	 * still there to be looked at. */
 	bool (*on_denial)(void *owner, const struct mr_stub_denial *denial);

@@ -16,13 +16,14 @@
 #include "runtime/base/str.h"
 
 #define HEADER 12
+#define ANSWER 16 /* the one that there may be */
 #define NAME_MAX_BYTES 255
 #define TTL_S 60
 #define TYPE_A 1
 #define TYPE_ANY 255
 #define CLASS_IN 1
 
-enum rcode { NOERROR = 0, FORMERR = 1, NXDOMAIN = 3, NOTIMP = 4 };
+enum rcode { NOERROR = 0, FORMERR = 1, SERVFAIL = 2, NXDOMAIN = 3, NOTIMP = 4 };
 
 static uint16_t get16(const uint8_t *p)
 {
@@ -87,7 +88,7 @@ static size_t put_address(uint8_t *at, uint32_t address)
 	put16(at + 10, 4);
 	put16(at + 12, address >> 16);
 	put16(at + 14, address & 0xffff);
-	return 16;
+	return ANSWER;
 }
 
 static enum mr_dns_outcome answer(const struct mr_mocks *mocks, const uint8_t *query, size_t end,
@@ -126,4 +127,12 @@ enum mr_dns_outcome mr_stub_dns_answer(const struct mr_mocks *mocks, const uint8
 		return MR_DNS_MALFORMED;
 	}
 	return answer(mocks, query, end + 4, reply, ret_size, name);
+}
+
+size_t mr_stub_dns_fail(uint8_t *reply, size_t size)
+{
+	size -= get16(reply + 6) * (size_t)ANSWER;
+	reply[3] = 0x80 | SERVFAIL;
+	put16(reply + 6, 0);
+	return size;
 }

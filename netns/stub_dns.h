@@ -26,3 +26,5 @@ enum mr_dns_outcome {
 enum mr_dns_outcome mr_stub_dns_answer(const struct mr_mocks *mocks, const uint8_t *query, size_t n,
 				       uint8_t reply[MR_DNS_REPLY_MAX], size_t *ret_size,
 				       char name[MR_DNS_NAME_SIZE]);
+/* Of such an answer to one question, one that says that it cannot be had: its size. */
+size_t mr_stub_dns_fail(uint8_t *reply, size_t size);

@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "netns/netd_faults.h"
 #include "netns/stub_tls.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
@@ -53,6 +54,7 @@ struct server {
 	struct mr_stub_count *counts;
 	struct mr_source channel, doors[MR_DOORS];
 	struct pending pending[PENDING_MAX];
+	struct mr_netd_faults faults;
 	uint64_t lost;
 	bool over;
 };
@@ -83,6 +85,13 @@ static bool on_denial(void *owner, const struct mr_stub_denial *d)
 		return true;
 	server->lost++;
 	return false;
+}
+
+static bool fails(void *owner, const char *name)
+{
+	struct server *server = owner;
+
+	return mr_netd_faults_take(&server->faults, name);
 }
 
 /* The IPv4 address and port that a socket address is; 0: it is another one. */
@@ -258,7 +267,7 @@ static void on_channel(struct mr_source *source, uint32_t events)
 	ssize_t n = recv(source->fd, buf, sizeof(buf), MSG_DONTWAIT);
 
 	(void)events;
-	if (n > 0)
+	if (n > 0 && !mr_netd_faults_begin(&server->faults, buf, (size_t)n))
 		acknowledge(server, buf, (size_t)n);
 	server->over = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
@@ -295,19 +304,34 @@ static int tell_authority(struct server *server, struct mr_error *err)
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "hand the authority over: %m") : 0;
 }
 
+/* What the configuration is behind its first part. */
+static int take_config(struct server *server, const struct mr_stub_config *config,
+		       struct mr_error *err)
+{
+	const char *rest = server->netd->config + sizeof(*config);
+	const size_t left = server->netd->config_size - sizeof(*config);
+	int r;
+
+	if (config->faults_size > left)
+		return mr_err(err, MR_E_PROTO, EPROTO, "the configuration is cut off");
+	r = mr_netd_faults_add_all(&server->faults, rest, config->faults_size, err);
+	return r < 0 ? r
+		     : mr_mocks_unpack(rest + config->faults_size, left - config->faults_size,
+				       &server->mocks, err);
+}
+
 static int begin(struct server *server, struct mr_error *err)
 {
 	struct mr_stub_config config;
-	struct mr_stub_opts opts = { .mocks = &server->mocks,
-				     .on_denial = on_denial,
-				     .owner = server };
+	struct mr_stub_opts opts = {
+		.mocks = &server->mocks, .on_denial = on_denial, .fails = fails, .owner = server
+	};
 	int r;
 
 	if (server->netd->config_size < sizeof(config))
 		return mr_err(err, MR_E_PROTO, EPROTO, "the configuration is cut off");
 	memcpy(&config, server->netd->config, sizeof(config));
-	r = mr_mocks_unpack(server->netd->config + sizeof(config),
-			    server->netd->config_size - sizeof(config), &server->mocks, err);
+	r = take_config(server, &config, err);
 	if (r == 0)
 		r = mr_loop_new(&server->loop, err);
 	if (r == 0)
@@ -366,6 +390,11 @@ static void tell_counts(struct server *server)
 		.denials = server->lost,
 	};
 
+	struct mr_netd_met met;
+	size_t told = 0;
+
+	while (mr_netd_faults_tell(&server->faults, &told, &met))
+		say(server, &met, sizeof(met));
 	for (size_t first = 0; first < server->mocks.n; first += MR_STUB_COUNTS_MAX) {
 		const size_t left = server->mocks.n - first;
 		struct mr_stub_counts message = {
@@ -397,6 +426,7 @@ int mr_stub_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 	mr_tls_free(server.tls);
 	mr_loop_free(server.loop);
 	mr_mocks_deinit(&server.mocks);
+	mr_netd_faults_deinit(&server.faults);
 	free(server.counts);
 	return r < 0 ? r : 0;
 }

@@ -2,7 +2,7 @@
 /*
  * Stub: --net stub, what its menace-netd and the supervisor say to each other
  *
- * The configuration is struct mr_stub_config and then packed mocks (netns/mock.h).  AUTHORITY
+ * The configuration is struct mr_stub_config, the run's faults and packed mocks (netns/mock.h).  AUTHORITY
  * comes before READY.  Numbers are in host byte order, texts end in NUL.
  */
 #pragma once
@@ -16,6 +16,7 @@
 struct mr_stub_config {
 	uint64_t delay_ns, seed;
 	uint64_t punctual_percent;
+	uint64_t faults_size; /* bytes of texts (netns/netd_faults.h) before the mocks */
 };
 
 enum mr_stub_message {

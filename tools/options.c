@@ -146,6 +146,11 @@ static int take_allow(struct mr_cli_parse *parse, const char *arg, struct mr_err
 	return mr_spec_add_allow(&parse->cli.spec, arg, err);
 }
 
+static int take_net_fault(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return mr_spec_add_fault(&parse->cli.spec, arg, err);
+}
+
 static int take_ro(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
 {
 	return mr_spec_add_mount(&parse->cli.spec, MR_MOUNT_RO, arg, err);

@@ -210,7 +210,7 @@ static bool wants_conditions(const struct mr_spec *spec)
 	struct mr_conditions asked;
 
 	mr_spec_conditions(spec, &asked);
-	return mr_conditions_asked(&asked) != 0;
+	return mr_conditions_asked(&asked) != 0 || spec->net_faults.n > 0;
 }
 
 static bool wants_failures(const struct mr_spec *spec)

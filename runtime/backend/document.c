@@ -106,7 +106,7 @@ static json_t *receipt_json(const struct mr_spec *spec)
 	return json_pack("{s:b, s:{s:s, s:{}}, s:{s:s, s:n, s:n, s:n, s:{}}, "
 			 "s:{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n}, s:{s:s, s:n, s:n}, "
 			 "s:{s:s, s:n}, s:{s:s, s:i, s:n, s:n, s:n, s:b}, "
-			 "s:{s:s, s:s, s:n, s:n, s:n}, s:[]}",
+			 "s:{s:s, s:s, s:n, s:n, s:n, s:n}, s:[]}",
 			 "verified_before_start", 0, "namespaces", "state", "unknown", "inodes",
 			 "cgroup", "state", "unknown", "note", "mode", "path", "limits", "identity",
 			 "state", "unknown", "host_uid", "host_gid", "no_new_privs",
@@ -115,7 +115,8 @@ static json_t *receipt_json(const struct mr_spec *spec)
 			 "landlock", "state", "unknown", "abi", "seccomp", "state", "unknown",
 			 "level", (int)spec->sandbox_level, "filter_sha256", "filter_instructions",
 			 "default_action", "denials_recorded", 0, "network", "state", "unknown",
-			 "mode", words[spec->net_mode], "links", "routes", "shaping", "degraded");
+			 "mode", words[spec->net_mode], "links", "routes", "shaping", "faults",
+			 "degraded");
 }
 
 /* Nothing is known of them; who made the run says more. */

@@ -33,7 +33,9 @@ int mr_shape_link(struct mr_child *c, struct mr_error *err)
 {
 	const uint32_t cutting =
 		MR_FAILURE_BIT(MR_FAILURE_network) | MR_FAILURE_BIT(MR_FAILURE_network_partition);
-	const bool cut = mr_spec_has_link(c->spec) && (mr_spec_failures(c->spec) & cutting);
+	const bool failing = mr_spec_failures(c->spec) & cutting,
+		   breaking = mr_spec_cuts_link(c->spec),
+		   cut = mr_spec_has_link(c->spec) && (failing || breaking);
 	struct mr_conditions asked;
 	uint32_t mask;
 	int r;
@@ -45,7 +47,8 @@ int mr_shape_link(struct mr_child *c, struct mr_error *err)
 	if (mr_spec_has_link(c->spec)) {
 		r = shape(c, &asked, cut, err);
 		/* Whoever is to cut it will find that he cannot, and say so. */
-		if (r < 0 && cut && mr_spec_tolerates(c->spec, MR_PRESET_FAILURES))
+		if (r < 0 && cut && (!failing || mr_spec_tolerates(c->spec, MR_PRESET_FAILURES)) &&
+		    (!breaking || mr_spec_tolerates(c->spec, "net")))
 			r = mask ? shape(c, &asked, false, err) : 0;
 		return r;
 	}

@@ -24,6 +24,12 @@ json_t *mr_spec_mocks_json(const struct mr_spec *spec);
 int mr_spec_check_mocks(const struct mr_spec *spec, const struct mr_spec_labels *labels,
 			struct mr_error *err);
 
+/* outages.c.  The list net.faults; and again, new reference. */
+int mr_spec_take_faults(struct mr_spec *spec, const struct mr_json *list, struct mr_error *err);
+json_t *mr_spec_faults_json(const struct mr_spec *spec);
+int mr_spec_check_faults(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+			 struct mr_error *err);
+
 /* failures.c.  The variable FAILURE_MODES in all the forms it is written in. */
 int mr_preset_take_failures(struct mr_spec *spec, const struct mr_json *json, enum mr_origin origin,
 			    struct mr_error *err);

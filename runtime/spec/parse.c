@@ -404,22 +404,6 @@ static int take_mounts(struct mr_spec *spec, const struct mr_json *json, struct 
 	return r;
 }
 
-/* The knobs of a section, as a list for hints. */
-static int check_section_keys(const struct mr_json *section, struct mr_error *err)
-{
-	const struct mr_field *fields = mr_spec_fields();
-	const char *known[MR_FIELD_COUNT_ + 2];
-	size_t n = 0;
-
-	if (strcmp(section->key, "net") == 0)
-		known[n++] = "allow";
-	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
-		if (strcmp(fields[i].section, section->key) == 0)
-			known[n++] = fields[i].name;
-	known[n] = NULL;
-	return mr_json_check_keys(section, known, err);
-}
-
 static int add_rule(struct mr_spec *spec, const char *text, struct mr_error *err)
 {
 	if (strchr(text, ','))
@@ -431,6 +415,31 @@ static int add_rule(struct mr_spec *spec, const char *text, struct mr_error *err
 static int take_allow(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
 {
 	return take_strings(spec, json, add_rule, err);
+}
+
+/* Beside its knobs. */
+static const struct {
+	const char *key;
+	int (*take)(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err);
+} net_lists[] = {
+	{ "allow", take_allow },
+	{ "faults", mr_spec_take_faults },
+};
+
+/* The knobs of a section, as a list for hints. */
+static int check_section_keys(const struct mr_json *section, struct mr_error *err)
+{
+	const struct mr_field *fields = mr_spec_fields();
+	const char *known[MR_FIELD_COUNT_ + N_ELEMENTS(net_lists) + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; strcmp(section->key, "net") == 0 && i < N_ELEMENTS(net_lists); i++)
+		known[n++] = net_lists[i].key;
+	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
+		if (strcmp(fields[i].section, section->key) == 0)
+			known[n++] = fields[i].name;
+	known[n] = NULL;
+	return mr_json_check_keys(section, known, err);
 }
 
 static int take_section(struct mr_spec *spec, const struct mr_json *section, struct mr_error *err)
@@ -446,8 +455,9 @@ static int take_section(struct mr_spec *spec, const struct mr_json *section, str
 		    mr_json_member(section, fields[i].name, &member))
 			r = mr_spec_set_json(spec, (enum mr_field_id)i, &member, false,
 					     MR_ORIGIN_SPEC, err);
-	if (r == 0 && strcmp(section->key, "net") == 0 && mr_json_member(section, "allow", &member))
-		r = take_allow(spec, &member, err);
+	for (size_t i = 0; strcmp(section->key, "net") == 0 && i < N_ELEMENTS(net_lists); i++)
+		if (r == 0 && mr_json_member(section, net_lists[i].key, &member))
+			r = net_lists[i].take(spec, &member, err);
 	return r;
 }
 

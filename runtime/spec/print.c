@@ -179,6 +179,8 @@ struct json_t *mr_spec_to_json(const struct mr_spec *spec)
 		set(section_of(document, fields[i].section), fields[i].name, knob_json(spec, i));
 	if (spec->net_mode == MR_NET_ALLOWLIST)
 		set(section_of(document, "net"), "allow", strv_json(&spec->net_allow, 0));
+	if (spec->net_faults.n > 0)
+		set(section_of(document, "net"), "faults", mr_spec_faults_json(spec));
 	return document;
 }
 

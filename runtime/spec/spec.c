@@ -104,6 +104,7 @@ void mr_spec_deinit(struct mr_spec *spec)
 	mr_strv_clear(&spec->env);
 	mr_strv_clear(&spec->env_pass);
 	mr_strv_clear(&spec->net_allow);
+	mr_strv_clear(&spec->net_faults);
 	mr_mocks_deinit(&spec->mocks);
 	mr_strv_clear(&spec->best_effort);
 	mr_strv_clear(&spec->unenforced);
@@ -143,6 +144,7 @@ void mr_spec_copy(struct mr_spec *to, const struct mr_spec *from)
 	copy_strv(&to->env, &from->env);
 	copy_strv(&to->env_pass, &from->env_pass);
 	copy_strv(&to->net_allow, &from->net_allow);
+	copy_strv(&to->net_faults, &from->net_faults);
 	mr_mocks_copy(&to->mocks, &from->mocks);
 	copy_strv(&to->best_effort, &from->best_effort);
 	copy_strv(&to->unenforced, &from->unenforced);

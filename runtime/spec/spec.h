@@ -132,6 +132,7 @@ struct mr_spec {
 	struct mr_spec_mount *mounts;
 	size_t n_mounts;
 	struct mr_strv net_allow; /* rules of netns/rules.h, each as it is printed there */
+	struct mr_strv net_faults; /* outages of netns/outage.h, each as it is printed there */
 	struct mr_mocks mocks; /* what --net stub answers; the bodies of files are not read yet */
 	struct mr_strv best_effort; /* items that may go unenforced */
 	struct mr_strv unenforced; /* preset variables accepted only through best_effort */
@@ -246,6 +247,8 @@ int mr_spec_add_env_pass(struct mr_spec *spec, const char *name, struct mr_error
 int mr_spec_add_allow(struct mr_spec *spec, const char *rules, struct mr_error *err);
 /* TARGET=ACTION of netns/mock.h. */
 int mr_spec_add_mock(struct mr_spec *spec, const char *text, struct mr_error *err);
+/* A failure of the link for a while, as netns/outage.h writes it. */
+int mr_spec_add_fault(struct mr_spec *spec, const char *text, struct mr_error *err);
 /* ITEM[,ITEM...] of best_effort.def, or preset variables that this version does not enforce. */
 int mr_spec_add_best_effort(struct mr_spec *spec, const char *items, struct mr_error *err);
 /* Take the place of program, snippet and language. */

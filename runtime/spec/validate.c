@@ -248,17 +248,10 @@ int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_l
 {
 	static int (*const checks[])(const struct mr_spec *, const struct mr_spec_labels *,
 				     struct mr_error *) = {
-		check_program,
-		check_lang,
-		check_level,
-		check_workspace,
-		check_stdin,
-		check_allow,
-		mr_spec_check_mocks,
-		check_name,
-		mr_spec_check_net,
-		check_pull,
-		mr_spec_check_failures,
+		check_program,	      check_lang,  check_level,
+		check_workspace,      check_stdin, check_allow,
+		mr_spec_check_mocks,  check_name,  mr_spec_check_net,
+		mr_spec_check_faults, check_pull,  mr_spec_check_failures,
 	};
 
 	for (size_t i = 0; i < N_ELEMENTS(checks); i++) {

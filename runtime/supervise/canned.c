@@ -75,7 +75,12 @@ static int begin(struct mr_run *run, char **ret_config, struct mr_error *err)
 	mr_inject_into_mocks(run, &canned->mocks, &config);
 	canned->seed = config.seed;
 	canned->delay_ns = config.delay_ns;
+	for (size_t i = 0; i < run->spec->net_faults.n; i++)
+		config.faults_size += strlen(run->spec->net_faults.v[i]) + 1;
 	mr_buf_addn(&buf, (const char *)&config, sizeof(config));
+	for (size_t i = 0; i < run->spec->net_faults.n; i++)
+		mr_buf_addn(&buf, run->spec->net_faults.v[i],
+			    strlen(run->spec->net_faults.v[i]) + 1);
 	mr_mocks_pack(&canned->mocks, &buf);
 	drop_bodies(&canned->mocks);
 	run->network->config_size = buf.len;

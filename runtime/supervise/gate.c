@@ -26,6 +26,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
+#include "runtime/supervise/faults.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/text.h"
@@ -111,13 +112,18 @@ static json_t *list_servers(const struct mr_spec *spec)
 	return list;
 }
 
-static json_t *list_rules(const struct mr_spec *spec)
+static json_t *list_texts(const struct mr_strv *texts)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < spec->net_allow.n; i++)
-		json_array_append_new(list, json_string(spec->net_allow.v[i]));
+	for (size_t i = 0; i < texts->n; i++)
+		json_array_append_new(list, json_string(texts->v[i]));
 	return list;
+}
+
+static json_t *list_rules(const struct mr_spec *spec)
+{
+	return list_texts(&spec->net_allow);
 }
 
 /* What the rules say of networks; the names' addresses follow as they are learned. */
@@ -174,7 +180,8 @@ static int begin(struct mr_run *run, char **ret_config, struct mr_error *err)
 	gate->guard = (struct mr_guard)MR_GUARD_INIT;
 	gate->ring.fd = -1;
 	gate->servers = list_servers(run->spec);
-	config = json_pack("{s:o, s:O}", "rules", list_rules(run->spec), "servers", gate->servers);
+	config = json_pack("{s:o, s:O, s:o}", "rules", list_rules(run->spec), "servers",
+			   gate->servers, "faults", list_texts(&run->spec->net_faults));
 	text = json_dumps(config, JSON_COMPACT);
 	mr_assert(text);
 	r = mr_gate_policy_parse(&gate->policy, text, strlen(text), err);
@@ -400,6 +407,8 @@ static void take_pin(struct mr_run *run, struct mr_gate_pin *pin)
 	struct name *name;
 
 	pin->name[sizeof(pin->name) - 1] = '\0';
+	/* What is to be cut off is before it can be reached. */
+	mr_faults_learn(run, pin->name, &pin->address);
 	open_way(run, pin);
 	acknowledge(run, pin->id);
 	name = find_name(run->network->state, pin->name);

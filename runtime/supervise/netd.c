@@ -187,6 +187,19 @@ static int take_failed(const void *message, size_t size, struct mr_error *err)
 	return failed.error.errnum > 0 ? -failed.error.errnum : -EINVAL;
 }
 
+/* In their order, each once. */
+static void take_met(struct mr_netd_run *netd, const void *message)
+{
+	struct mr_netd_met met;
+
+	memcpy(&met, message, sizeof(met));
+	if (met.first != netd->n_windows || met.n > MR_NETD_MET_MAX ||
+	    met.n > MR_DROP_WINDOWS - met.first)
+		return;
+	memcpy(&netd->windows[met.first], met.windows, met.n * sizeof(*met.windows));
+	netd->n_windows += met.n;
+}
+
 /* One message.  1: there was one, 0: end of file, -EAGAIN: none, or another error. */
 static int take_message(struct mr_netd_run *netd, int flags, struct mr_error *err)
 {
@@ -217,6 +230,8 @@ static int take_message(struct mr_netd_run *netd, int flags, struct mr_error *er
 		memcpy(&netd->landlock_abi,
 		       message.bytes + offsetof(struct mr_netd_ready, landlock_abi),
 		       sizeof(netd->landlock_abi));
+	} else if (message.head.type == MR_NETD_MET && n == sizeof(struct mr_netd_met)) {
+		take_met(netd, &message);
 	} else if (message.head.type >= MR_NETD_MODE_FIRST) {
 		netd->opts.on_message(netd->opts.owner, &message.head);
 	}
@@ -318,6 +333,11 @@ const struct mr_error *mr_netd_end(const struct mr_netd_run *netd)
 void mr_netd_rest(struct mr_netd_run *netd)
 {
 	netd->rests = true;
+}
+
+const struct mr_netd_window *mr_netd_window(const struct mr_netd_run *netd, size_t i)
+{
+	return i < netd->n_windows ? &netd->windows[i] : NULL;
 }
 
 pid_t mr_netd_pid(const struct mr_netd_run *netd)

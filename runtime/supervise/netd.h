@@ -40,6 +40,8 @@ struct mr_netd_run {
 	bool rests; /* for this turn of the loop */
 	int landlock_abi;
 	struct mr_error end;
+	struct mr_netd_window windows[MR_DROP_WINDOWS]; /* of its faults */
+	uint32_t n_windows; /* that were told */
 };
 #define MR_NETD_RUN_INIT                                          \
 	{                                                         \
@@ -60,6 +62,8 @@ void mr_netd_rest(struct mr_netd_run *netd);
 pid_t mr_netd_pid(const struct mr_netd_run *netd);
 /* ABI of Landlock it is confined with; 0: none. */
 int mr_netd_landlock(const struct mr_netd_run *netd);
+/* What it told at its end of a fault; NULL: nothing. */
+const struct mr_netd_window *mr_netd_window(const struct mr_netd_run *netd, size_t i);
 /* The run is over: hand on what it still says, at most for two seconds, then kill and reap it.
  * No-op for one that was not started. */
 void mr_netd_stop(struct mr_netd_run *netd);

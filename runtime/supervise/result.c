@@ -152,6 +152,7 @@ void mr_result_collect(struct mr_run *run)
 		run->facts.pids_max_events = run->stats.pids_max_events;
 	look_for_full_disk(run);
 	mr_failures_count(run);
+	mr_faults_collect(run);
 	mr_shaping_collect(run);
 	if (run->spec->sandbox_record_access)
 		mr_recorder_finish(&run->recorder);
@@ -441,6 +442,7 @@ json_t *mr_run_result(struct mr_run *run)
 	mr_network_receipt(run, json_object_get(receipt, "network"));
 	json_object_set_new(json_object_get(receipt, "network"), "shaping",
 			    mr_shaping_to_json(run));
+	json_object_set_new(json_object_get(receipt, "network"), "faults", mr_faults_to_json(run));
 	json_object_set_new(result, "receipt", receipt);
 	json_object_set_new(result, "not_enforced", list);
 	json_object_set_new(result, "timings", timings_json(run));

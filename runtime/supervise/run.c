@@ -493,6 +493,8 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 	if (r == 0)
 		r = mr_shaping_begin(run, err);
 	if (r == 0)
+		r = mr_faults_prepare(run, err);
+	if (r == 0)
 		r = mr_receipt_complete(&run->receipt, &in, err);
 	if (r == 0)
 		r = mr_result_hold_tmpfs(run, err);
@@ -510,6 +512,8 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 	run->go_ns = mr_now_ns();
 	mr_deadlines_shift(&run->deadlines, run->go_ns - run->deadlines.start_ns);
 	r = mr_failures_start(run, err);
+	if (r == 0)
+		r = mr_faults_begin(run, err);
 	return r < 0 ? r : mr_launch_go(&run->launched, err);
 }
 
@@ -748,6 +752,7 @@ struct mr_run *mr_run_free(struct mr_run *run)
 	mr_result_drop_tmpfs(run);
 	mr_shaping_end(run);
 	mr_failures_free(run);
+	mr_faults_free(run);
 	mr_launched_deinit(&run->launched);
 	if (run->netns_fd >= 0)
 		mr_netns_pool_give(run->host->netns, run->netns_fd);

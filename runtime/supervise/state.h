@@ -17,6 +17,7 @@
 #include "runtime/supervise/deadline.h"
 #include "runtime/supervise/denials.h"
 #include "runtime/supervise/failures.h"
+#include "runtime/supervise/faults.h"
 #include "runtime/supervise/follow.h"
 #include "runtime/supervise/keep.h"
 #include "runtime/supervise/lease.h"
@@ -80,6 +81,7 @@ struct mr_run {
 	struct mr_sync_msg built;
 	struct mr_shaping shaping;
 	struct mr_failures failures;
+	struct mr_faults faults;
 	struct rusage rusage; /* all processes waited for */
 	bool has_rusage;
 	struct mr_cgroup_stats stats;
