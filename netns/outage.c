@@ -50,7 +50,7 @@ static int parse_kind(const char *word, enum mr_outage_kind *ret, struct mr_erro
 	}
 	return mr_err(err, MR_E_USAGE, EINVAL,
 		      "%s is no kind of fault; accepted: blackhole, partition, refuse, dns_failure "
-		      "(a delay or a rate of the whole run is --net-latency and the like)",
+		      "(a delay, a rate and losses of the whole run: net.latency_ms and the like)",
 		      mr_str_quote(quoted, sizeof(quoted), word));
 }
 

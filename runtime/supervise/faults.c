@@ -46,7 +46,7 @@ static int add_rule(struct mr_run *run, const struct mr_drop_rule_opts *opts, st
 {
 	if (mr_drop_add_rule(run->faults.link, opts))
 		return 0;
-	return mr_err(err, MR_E_USAGE, ENOSPC,
+	return mr_err(err, MR_E_BUSY, ENOSPC,
 		      "fault %u of the network: no room for another address; accepted: at most %d "
 		      "of all faults together",
 		      opts->window, MR_DROP_RULES);
