@@ -2,15 +2,30 @@
 /*
  * Pool
  *
- * "Clean" is the text of a few files of /proc/thread-self/net, byte for byte what it
- * was when the namespace was new: no socket of any kind (sockstat counts them all, unix
- * names them), no counter on a link (dev), no route.  A counter that moved is enough to
+ * "Clean" is that everything which can be left in a namespace reads, byte for byte, as it did when the
+ * namespace was new: files[] for sockets, counters and settings, dumps[] of rtnetlink for
+ * links, addresses, routes, rules, neighbours and qdiscs.  A counter that moved is enough to
  * throw a namespace away.
+ *
+ * Each namespace is looked into through descriptors that were opened in it when it was made and
+ * belong to it wherever they are used: to enter it and go home again would cost more than all
+ * the looking.
+ *
+ * What is not looked at are settings that only whoever has a capability over the namespace can
+ * change, and nobody in one of ours has: of those the files that say most stand here, for the
+ * 580 of /proc/sys/net take a hundred times as long.
  */
 #include "netns/pool.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/netconf.h>
+#include <linux/net_namespace.h>
+#include <linux/rtnetlink.h>
+#include <netlink/msg.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,20 +33,59 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "netns/rtnl.h"
+#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/io.h"
 
-#define PRINT_MAX 8192
+#define FILE_MAX 4096
 
-/* Counts, not lists: the lists of tcp and udp walk the host's whole hash tables. */
-static const char *const print_files[] = { "sockstat", "sockstat6", "unix", "dev", "route" };
+static const struct file {
+	const char *path;
+	bool shared; /* some of its words are of all namespaces together */
+} files[] = {
+	/* Counts of all sockets, not lists: those walk the host's whole hash tables. */
+	{ "/proc/thread-self/net/sockstat", true },
+	{ "/proc/thread-self/net/sockstat6", false },
+	{ "/proc/thread-self/net/dev", false },
+	{ "/proc/thread-self/net/dev_mcast", false },
+	{ "/proc/thread-self/net/ip6_flowlabel", false },
+	{ "/proc/sys/net/netfilter/nf_conntrack_count", false },
+	{ "/proc/sys/net/ipv4/ip_local_port_range", false },
+	{ "/proc/sys/net/ipv4/ip_unprivileged_port_start", false },
+	{ "/proc/sys/net/ipv4/ip_nonlocal_bind", false },
+	{ "/proc/sys/net/ipv4/ping_group_range", false },
+	{ "/proc/sys/net/ipv6/bindv6only", false },
+	{ "/proc/sys/net/core/somaxconn", false },
+	{ "/proc/sys/net/unix/max_dgram_qlen", false },
+};
+
+static const struct dump {
+	int type;
+	size_t size; /* of the request behind its head */
+} dumps[] = {
+	{ RTM_GETLINK, sizeof(struct ifinfomsg) }, { RTM_GETADDR, sizeof(struct ifaddrmsg) },
+	{ RTM_GETROUTE, sizeof(struct rtmsg) },	   { RTM_GETRULE, sizeof(struct rtmsg) },
+	{ RTM_GETNEIGH, sizeof(struct ndmsg) },	   { RTM_GETQDISC, sizeof(struct tcmsg) },
+	{ RTM_GETNSID, sizeof(struct rtgenmsg) },  { RTM_GETNETCONF, sizeof(struct netconfmsg) },
+};
+
+/* A namespace, and what it is looked into by. */
+struct place {
+	int ns_fd;
+	struct mr_rtnl *rtnl;
+	int files[N_ELEMENTS(files)]; /* -1: this kernel has none */
+	bool free; /* in the pool */
+	bool blind; /* not all of the above could be had */
+};
 
 struct mr_netns_pool {
 	int home_fd;
-	size_t max, n;
-	int *free_fds;
-	char *clean; /* the print of a new namespace; NULL until the first is made */
+	size_t max;
+	size_t n, n_free;
+	struct place *places; /* those in the pool, and those that were handed out */
+	struct mr_buf clean; /* the print of a new namespace; empty until the first is made */
+	struct mr_buf print; /* of the one that is looked at */
 };
 
 int mr_netns_pool_new(size_t max, struct mr_netns_pool **ret, struct mr_error *err)
@@ -40,8 +94,6 @@ int mr_netns_pool_new(size_t max, struct mr_netns_pool **ret, struct mr_error *e
 
 	mr_assert(pool);
 	pool->max = max;
-	pool->free_fds = calloc(max + 1, sizeof(int));
-	mr_assert(pool->free_fds);
 	pool->home_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (pool->home_fd < 0) {
 		int r = mr_err(err, MR_E_SYS, errno, "open our network namespace: %m");
@@ -53,38 +105,155 @@ int mr_netns_pool_new(size_t max, struct mr_netns_pool **ret, struct mr_error *e
 	return 0;
 }
 
+/* All but the namespace's own descriptor, which may be somebody's. */
+static void forget(struct mr_netns_pool *pool, struct place *place)
+{
+	mr_rtnl_free(place->rtnl);
+	for (size_t i = 0; i < N_ELEMENTS(files); i++)
+		mr_close(place->files[i]);
+	*place = pool->places[--pool->n];
+}
+
 struct mr_netns_pool *mr_netns_pool_free(struct mr_netns_pool *pool)
 {
 	if (!pool)
 		return NULL;
-	for (size_t i = 0; i < pool->n; i++)
-		mr_close(pool->free_fds[i]);
+	while (pool->n > 0) {
+		struct place *place = &pool->places[pool->n - 1];
+
+		if (place->free)
+			mr_close(place->ns_fd);
+		forget(pool, place);
+	}
 	mr_close(pool->home_fd);
-	free(pool->free_fds);
-	free(pool->clean);
+	mr_buf_deinit(&pool->clean);
+	mr_buf_deinit(&pool->print);
+	free(pool->places);
 	free(pool);
 	return NULL;
 }
 
-/* What the files of the present namespace say, one after the other. False if it does not fit. */
-static bool read_print(char print[PRINT_MAX])
+/* --- what is in one --------------------------------------------------------------------- */
+
+/* "orphan 3", "alloc 3" and "mem 3" are the host's; the numbers go. */
+static void blot_shared(char *text)
 {
-	size_t used = 0;
+	static const char *const words[] = { "orphan ", "alloc ", "mem " };
 
-	for (size_t i = 0; i < N_ELEMENTS(print_files); i++) {
-		char path[64];
-		ssize_t n;
+	for (size_t i = 0; i < N_ELEMENTS(words); i++)
+		for (char *at = strstr(text, words[i]); at; at = strstr(at, words[i])) {
+			char *to = at + strlen(words[i]), *rest = to;
 
-		snprintf(path, sizeof(path), "/proc/thread-self/net/%s", print_files[i]);
-		n = mr_read_file_at(AT_FDCWD, path, print + used, PRINT_MAX - used);
-		if (n == -ENOENT)
-			continue; /* a protocol this kernel does not have */
-		if (n < 0 || used + (size_t)n + 1 >= PRINT_MAX)
-			return false;
-		used += (size_t)n;
-	}
+			while (isdigit((unsigned char)*rest))
+				rest++;
+			memmove(to, rest, strlen(rest) + 1);
+			at = to;
+		}
+}
+
+static bool print_file(const struct place *place, size_t i, struct mr_buf *print)
+{
+	char text[FILE_MAX];
+	ssize_t n;
+
+	if (place->files[i] < 0)
+		return true;
+	n = pread(place->files[i], text, sizeof(text) - 1, 0);
+	if (n < 0 || (size_t)n == sizeof(text) - 1)
+		return false;
+	text[n] = '\0';
+	if (files[i].shared)
+		blot_shared(text);
+	mr_buf_add(print, text);
+	mr_buf_addn(print, "", 1);
 	return true;
 }
+
+/* What of a link's IPv6 moves by itself: times, and counts that dev has as well. */
+static bool is_lively(unsigned int type)
+{
+	return type == IFLA_INET6_CACHEINFO || type == IFLA_INET6_STATS ||
+	       type == IFLA_INET6_ICMP6STATS;
+}
+
+static void print_attr(const struct rtattr *attr, struct mr_buf *print)
+{
+	mr_buf_addn(print, (const char *)attr, attr->rta_len);
+}
+
+/* A link's settings of its protocols. */
+static void print_protocols(const struct rtattr *all, struct mr_buf *print)
+{
+	const struct rtattr *protocol = RTA_DATA(all), *attr;
+	int left = (int)RTA_PAYLOAD(all), rest;
+
+	for (; RTA_OK(protocol, left); protocol = RTA_NEXT(protocol, left)) {
+		if ((protocol->rta_type & NLA_TYPE_MASK) != AF_INET6) {
+			print_attr(protocol, print);
+			continue;
+		}
+		attr = RTA_DATA(protocol);
+		rest = (int)RTA_PAYLOAD(protocol);
+		for (; RTA_OK(attr, rest); attr = RTA_NEXT(attr, rest))
+			if (!is_lively(attr->rta_type & NLA_TYPE_MASK))
+				print_attr(attr, print);
+	}
+}
+
+static void print_link(const struct nlmsghdr *message, struct mr_buf *print)
+{
+	const struct rtattr *attr = IFLA_RTA(NLMSG_DATA(message));
+	int left = (int)IFLA_PAYLOAD(message);
+
+	mr_buf_addn(print, NLMSG_DATA(message), sizeof(struct ifinfomsg));
+	for (; RTA_OK(attr, left); attr = RTA_NEXT(attr, left)) {
+		if ((attr->rta_type & NLA_TYPE_MASK) == IFLA_AF_SPEC)
+			print_protocols(attr, print);
+		else
+			print_attr(attr, print);
+	}
+}
+
+static int print_message(const struct nlmsghdr *message, void *owner, struct mr_error *err)
+{
+	struct mr_buf *print = owner;
+
+	if (message->nlmsg_flags & NLM_F_DUMP_INTR)
+		return mr_err(err, MR_E_BUSY, EINTR, "it changes while it is looked at");
+	mr_buf_addn(print, (const char *)&message->nlmsg_type, sizeof(message->nlmsg_type));
+	if (message->nlmsg_type == RTM_NEWLINK)
+		print_link(message, print);
+	else
+		mr_buf_addn(print, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0));
+	return 0;
+}
+
+static bool print_dump(const struct place *place, const struct dump *dump, struct mr_buf *print)
+{
+	static const char nothing[sizeof(struct tcmsg) + sizeof(struct rtmsg)];
+	struct nl_msg *msg = nlmsg_alloc_simple(dump->type, NLM_F_DUMP);
+	struct mr_error err;
+	bool good;
+
+	mr_assert(msg && nlmsg_append(msg, (void *)(uintptr_t)nothing, dump->size, 4) == 0);
+	good = mr_rtnl_dump(place->rtnl, msg, "look", print_message, print, &err) >= 0;
+	nlmsg_free(msg);
+	return good;
+}
+
+static bool read_print(const struct place *place, struct mr_buf *print)
+{
+	bool good = !place->blind;
+
+	mr_buf_clear(print);
+	for (size_t i = 0; good && i < N_ELEMENTS(files); i++)
+		good = print_file(place, i, print);
+	for (size_t i = 0; good && i < N_ELEMENTS(dumps); i++)
+		good = print_dump(place, &dumps[i], print);
+	return good && print->len > 0;
+}
+
+/* --- making one ------------------------------------------------------------------------- */
 
 static void go_home(struct mr_netns_pool *pool)
 {
@@ -92,47 +261,80 @@ static void go_home(struct mr_netns_pool *pool)
 	mr_assert(setns(pool->home_fd, CLONE_NEWNET) == 0);
 }
 
+/* In the new namespace.  One that cannot be looked into is never used again. */
+static void open_all(struct place *place)
+{
+	struct mr_error err;
+
+	place->ns_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	place->blind = mr_rtnl_open(&place->rtnl, &err) < 0;
+	for (size_t i = 0; i < N_ELEMENTS(files); i++) {
+		place->files[i] = open(files[i].path, O_RDONLY | O_CLOEXEC);
+		place->blind |= place->files[i] < 0 && errno != ENOENT;
+	}
+}
+
 static int make_one(struct mr_netns_pool *pool, struct mr_error *err)
 {
-	char print[PRINT_MAX];
-	bool printed;
-	int fd;
+	struct place *place;
 
+	pool->places = reallocarray(pool->places, pool->n + 1, sizeof(*pool->places));
+	mr_assert(pool->places);
 	if (unshare(CLONE_NEWNET) < 0)
 		return mr_err(err, MR_E_SYS, errno, "make a network namespace: %m");
-	fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	printed = !pool->clean && read_print(print);
+	place = &pool->places[pool->n++];
+	*place = (struct place){ .rtnl = NULL };
+	open_all(place);
 	go_home(pool);
-	if (fd < 0)
-		return mr_err(err, MR_E_SYS, errno, "open a new network namespace: %m");
-	if (printed)
-		pool->clean = strdup(print);
-	return fd;
+	if (place->ns_fd < 0) {
+		forget(pool, place);
+		return mr_err(err, MR_E_SYS, EMFILE, "open a new network namespace");
+	}
+	if (!pool->clean.len && !read_print(place, &pool->clean))
+		mr_buf_clear(&pool->clean);
+	return place->ns_fd;
 }
 
 int mr_netns_pool_take(struct mr_netns_pool *pool, struct mr_error *err)
 {
-	return pool->n ? pool->free_fds[--pool->n] : make_one(pool, err);
+	for (size_t i = pool->n; i > 0; i--) {
+		struct place *place = &pool->places[i - 1];
+
+		if (!place->free)
+			continue;
+		place->free = false;
+		pool->n_free--;
+		return place->ns_fd;
+	}
+	return make_one(pool, err);
 }
 
-static bool is_clean(struct mr_netns_pool *pool, int fd)
+static struct place *find_place(struct mr_netns_pool *pool, int fd)
 {
-	char print[PRINT_MAX];
-	bool printed;
+	for (size_t i = 0; i < pool->n; i++)
+		if (pool->places[i].ns_fd == fd && !pool->places[i].free)
+			return &pool->places[i];
+	return NULL;
+}
 
-	if (!pool->clean || setns(fd, CLONE_NEWNET) < 0)
-		return false;
-	printed = read_print(print);
-	go_home(pool);
-	return printed && strcmp(print, pool->clean) == 0;
+static bool is_clean(struct mr_netns_pool *pool, const struct place *place)
+{
+	return pool->clean.len && read_print(place, &pool->print) &&
+	       pool->print.len == pool->clean.len &&
+	       memcmp(pool->print.text, pool->clean.text, pool->clean.len) == 0;
 }
 
 int mr_netns_pool_give(struct mr_netns_pool *pool, int fd)
 {
-	if (pool->n >= pool->max || !is_clean(pool, fd)) {
-		mr_close(fd);
-		return 0;
+	struct place *place = find_place(pool, fd);
+
+	if (place && pool->n_free < pool->max && is_clean(pool, place)) {
+		place->free = true;
+		pool->n_free++;
+		return 1;
 	}
-	pool->free_fds[pool->n++] = fd;
-	return 1;
+	if (place)
+		forget(pool, place);
+	mr_close(fd);
+	return 0;
 }
