@@ -14,7 +14,10 @@ add_custom_command(OUTPUT ${netns_dir}/drop_code.h
     ${netns_dir}/drop.bpf.o ${netns_dir}/leaving.bin
   COMMAND ${BPF_OBJCOPY} -O binary --only-section=arriving
     ${netns_dir}/drop.bpf.o ${netns_dir}/arriving.bin
-  COMMAND ${CMAKE_COMMAND} "-DINPUTS=${netns_dir}/leaving.bin;${netns_dir}/arriving.bin"
+  COMMAND ${BPF_OBJCOPY} -O binary --only-section=windows
+    ${netns_dir}/drop.bpf.o ${netns_dir}/windows.bin
+  COMMAND ${CMAKE_COMMAND}
+    "-DINPUTS=${netns_dir}/leaving.bin;${netns_dir}/arriving.bin;${netns_dir}/windows.bin"
     -DPREFIX=mr_drop_ -DOUTPUT=${netns_dir}/drop_code.h -P ${CMAKE_SOURCE_DIR}/cmake/bytes.cmake
   DEPENDS ${CMAKE_SOURCE_DIR}/netns/drop.bpf.c ${CMAKE_SOURCE_DIR}/netns/drop_wire.h
     ${CMAKE_SOURCE_DIR}/cmake/bytes.cmake

@@ -201,14 +201,18 @@ INLINE int is_cut(struct __sk_buff *skb, struct mr_drop_state *s)
 	return 1;
 }
 
-/* What a window's rules look at. */
+#define PACKET_IPV4 1
+#define PACKET_ANY_PORT 2 /* which it has is not known: it is of all of them */
+#define PACKET_REQUEST 4 /* the first of a TCP connection */
+
+/* What a window's rules look at.  No member is smaller than a register of the verifier's. */
 struct packet {
 	__u64 from[2], to[2]; /* as in the memory of struct mr_drop_rule */
-	__u32 transport; /* where it begins */
-	__u16 from_port, to_port; /* network byte order */
-	__u8 is_ipv4, protocol;
-	__u8 any_port; /* which it has is not known: it is of all of them */
-	__u8 is_request; /* the first packet of a TCP connection */
+	__u64 transport; /* where it begins */
+	__u64 ports; /* as in its head: from, to; network byte order */
+	__u64 flags;
+	__u64 exempt; /* from rules with these flags */
+	__u64 protocol;
 };
 
 struct ipv4_head {
@@ -242,20 +246,22 @@ INLINE __u64 mapped(__u32 address)
 INLINE void read_transport(struct __sk_buff *skb, struct packet *p)
 {
 	struct tcp_head head = { 0 };
+	__u32 ports = 0;
 
-	if (p->any_port || p->protocol == PROTOCOL_ICMP || p->protocol == PROTOCOL_ICMPV6)
+	if ((p->flags & PACKET_ANY_PORT) || p->protocol == PROTOCOL_ICMP ||
+	    p->protocol == PROTOCOL_ICMPV6)
 		return;
-	if (load_bytes(skb, p->transport, &head, 4) < 0) {
-		p->any_port = 1;
+	if (load_bytes(skb, p->transport, &ports, sizeof(ports)) < 0) {
+		p->flags |= PACKET_ANY_PORT;
 		return;
 	}
-	p->from_port = head.from_port;
-	p->to_port = head.to_port;
+	p->ports = ports;
 	if (p->protocol != PROTOCOL_TCP)
 		return;
 	if (load_bytes(skb, p->transport, &head, sizeof(head)) < 0)
 		return;
-	p->is_request = (head.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+	if ((head.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN)
+		p->flags |= PACKET_REQUEST;
 }
 
 INLINE int read_ipv4(struct __sk_buff *skb, struct packet *p)
@@ -267,8 +273,9 @@ INLINE int read_ipv4(struct __sk_buff *skb, struct packet *p)
 	p->from[1] = mapped(head.from);
 	p->to[1] = mapped(head.to);
 	p->protocol = head.protocol;
-	p->is_ipv4 = 1;
-	p->any_port = (head.fragment & __builtin_bswap16(0x1fff)) != 0;
+	p->flags = PACKET_IPV4;
+	if (head.fragment & __builtin_bswap16(0x1fff))
+		p->flags |= PACKET_ANY_PORT;
 	p->transport = ETH_HLEN + (head.version_size & 15) * 4;
 	return 1;
 }
@@ -285,8 +292,8 @@ INLINE int read_ipv6(struct __sk_buff *skb, struct packet *p)
 	p->to[1] = head.to[1];
 	p->protocol = head.next;
 	/* Behind another header there may be any. */
-	p->any_port = head.next != PROTOCOL_TCP && head.next != PROTOCOL_UDP &&
-		      head.next != PROTOCOL_ICMPV6;
+	if (head.next != PROTOCOL_TCP && head.next != PROTOCOL_UDP && head.next != PROTOCOL_ICMPV6)
+		p->flags |= PACKET_ANY_PORT;
 	p->transport = ETH_HLEN + sizeof(head);
 	return 1;
 }
@@ -297,85 +304,114 @@ INLINE int is_own(const __u64 address[2])
 				   address[1] == __builtin_bswap64(1));
 }
 
-INLINE int is_at(const struct mr_drop_rule *rule, const struct packet *p, const __u64 address[2],
-		 __u16 port)
+/* The bodies of the two loops below have no branches: the verifier would follow each of them through
+ * all turns that are left. */
+
+/* 0 or 1, where the compiler sees neither and makes no branch of it. */
+INLINE __u64 is_set(__u64 x)
 {
-	return ((address[0] ^ rule->address[0]) & rule->mask[0]) == 0 &&
-	       ((address[1] ^ rule->address[1]) & rule->mask[1]) == 0 &&
-	       (!rule->port || p->any_port || rule->port == port);
+	x |= -x;
+	__asm__ volatile("" : "+r"(x));
+	return x >> 63;
+}
+
+/* Of times, which are all below 2^63. */
+INLINE __u64 is_before(__u64 a, __u64 b)
+{
+	__u64 x = a - b;
+
+	__asm__ volatile("" : "+r"(x));
+	return x >> 63;
+}
+
+/* With 1 for b, else a. */
+INLINE __u64 choose(__u64 a, __u64 b, __u64 one)
+{
+	__u64 mask = -one;
+
+	__asm__ volatile("" : "+r"(mask));
+	return (a & ~mask) | (b & mask);
+}
+
+INLINE __u64 differs(const struct mr_drop_rule *rule, const __u64 address[2])
+{
+	return ((address[0] ^ rule->address[0]) & rule->mask[0]) |
+	       ((address[1] ^ rule->address[1]) & rule->mask[1]);
 }
 
 /* What no rule without a host is about. */
-INLINE __u32 exemptions(const struct packet *p)
+INLINE __u64 exemptions(const struct packet *p)
 {
 	const __u64 resolver = mapped(__builtin_bswap32(RESOLVER_IPV4));
-	__u32 flags = p->is_ipv4 ? MR_DROP_RULE_IPV6 : 0;
+	__u64 flags = p->flags & PACKET_IPV4 ? MR_DROP_RULE_IPV6 : 0;
 
 	if (is_own(p->from) && is_own(p->to))
 		flags |= MR_DROP_RULE_NOT_OWN;
-	if (p->is_ipv4 && (p->from[1] == resolver || p->to[1] == resolver))
+	if (p->from[1] == resolver || p->to[1] == resolver)
 		flags |= MR_DROP_RULE_NOT_RESOLVER;
 	return flags;
 }
 
 /* Mask of the windows that the packet is of. */
-INLINE __u32 find_windows(const struct mr_drop_state *s, const struct packet *p)
+INLINE __u64 find_windows(const struct mr_drop_state *s, const struct packet *p)
 {
-	const __u32 exempt = exemptions(p);
-	__u32 mask = 0;
+	const __u64 from_port = (p->ports & 0xffff) ^ s->nothing;
+	const __u64 to_port = (p->ports >> 16) ^ s->nothing;
+	const __u64 has_port = is_set(p->flags & PACKET_ANY_PORT) - 1;
+	__u64 mask = s->nothing;
 
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < MR_DROP_RULES; i++) {
 		const struct mr_drop_rule *rule = &s->rules[i];
+		const __u64 port_mask = rule->port_mask & has_port;
+		__u64 to, from, spared;
 
-		if (i >= s->n_rules)
+		if (i % MR_DROP_RULES_TURN == 0 && i >= s->n_rules)
 			break;
-		if (rule->flags & exempt)
-			continue;
-		if (is_at(rule, p, p->to, p->to_port) || is_at(rule, p, p->from, p->from_port))
-			mask |= 1U << (rule->window & 31);
+		to = differs(rule, p->to) | ((to_port ^ rule->port) & port_mask);
+		from = differs(rule, p->from) | ((from_port ^ rule->port) & port_mask);
+		spared = is_set(rule->flags & p->exempt);
+		mask |= rule->window_bit & (((is_set(to) & is_set(from)) | spared) - 1);
 	}
 	return mask;
 }
 
-/* Is the window in force?  Told either way. */
-INLINE int is_open(struct mr_drop_window *w, __u64 now)
+/* What one window says of a packet that it is of (1) or not (0), and whether it is told to it. */
+INLINE __u64 ask(struct mr_drop_window *w, __u64 is_of, __u64 free, __u64 now)
 {
-	if (now < w->from_ns) {
-		__sync_fetch_and_add(&w->met.before, 1);
-		w->met.last_before_ns = now;
-		return 0;
-	}
-	if (now >= w->to_ns) {
-		__sync_fetch_and_add(&w->met.after, 1);
-		if (!w->met.first_after_ns)
-			w->met.first_after_ns = now;
-		return 0;
-	}
-	__sync_fetch_and_add(&w->met.within, 1);
-	return 1;
+	struct mr_drop_met *met = &w->met;
+	const __u64 before = is_of & is_before(now, w->from_ns);
+	const __u64 after = is_of & (is_before(now, w->to_ns) ^ 1);
+	const __u64 within = is_of & (before ^ 1) & (after ^ 1);
+	const __u64 taken = within & free;
+
+	__sync_fetch_and_add(&met->before, before);
+	__sync_fetch_and_add(&met->after, after);
+	__sync_fetch_and_add(&met->within, within);
+	__sync_fetch_and_add(&met->taken, taken);
+	met->last_before_ns = choose(met->last_before_ns, now, before);
+	met->first_after_ns =
+		choose(met->first_after_ns, now, after & (is_set(met->first_after_ns) ^ 1));
+	met->last_taken_ns = choose(met->last_taken_ns, now, taken);
+	met->first_taken_ns =
+		choose(met->first_taken_ns, now, taken & (is_set(met->first_taken_ns) ^ 1));
+	return taken;
 }
 
 /* What the windows say of a packet, the first of those in force: enum mr_drop_act, or 0. */
-INLINE __u32 judge(struct mr_drop_state *s, const struct packet *p, __u32 mask, __u64 now)
+INLINE __u64 judge(struct mr_drop_state *s, const struct packet *p, __u64 mask, __u64 now)
 {
-	__u32 act = 0;
+	const __u64 no_request = is_set(p->flags & PACKET_REQUEST) ^ 1;
+	__u64 act = s->nothing, free = s->nothing ^ 1;
 
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < MR_DROP_WINDOWS; i++) {
 		struct mr_drop_window *w = &s->windows[i];
+		const __u64 can = is_set(w->act) & ((w->act >> 1 & no_request) ^ 1);
+		const __u64 taken = ask(w, mask >> i & can & 1, free, now);
 
-		if (i >= s->n_windows)
-			break;
-		if (!(mask >> i & 1) || (w->act == MR_DROP_REFUSE && !p->is_request))
-			continue;
-		if (!is_open(w, now) || act)
-			continue;
-		act = (__u32)w->act;
-		__sync_fetch_and_add(&w->met.taken, 1);
-		w->met.last_taken_ns = now;
-		if (!w->met.first_taken_ns)
-			w->met.first_taken_ns = now;
+		act |= w->act & -taken;
+		free ^= taken;
 	}
 	return act;
 }
@@ -385,7 +421,7 @@ INLINE int swap_addresses(struct __sk_buff *skb, const struct packet *p)
 	const __u32 pair[2] = { (__u32)(p->to[1] >> 32), (__u32)(p->from[1] >> 32) };
 	const __u64 long_pair[4] = { p->to[0], p->to[1], p->from[0], p->from[1] };
 
-	if (p->is_ipv4)
+	if (p->flags & PACKET_IPV4)
 		return store_bytes(skb, ETH_HLEN + 12, pair, sizeof(pair), 0) == 0;
 	return store_bytes(skb, ETH_HLEN + 8, long_pair, sizeof(long_pair), 0) == 0;
 }
@@ -397,8 +433,8 @@ INLINE int turn_round(struct __sk_buff *skb, const struct packet *p)
 
 	if (load_bytes(skb, p->transport, &head, sizeof(head)) < 0)
 		return 0;
-	head.from_port = p->to_port;
-	head.to_port = p->from_port;
+	head.from_port = (__u16)(p->ports >> 16);
+	head.to_port = (__u16)p->ports;
 	head.acknowledged = __builtin_bswap32(__builtin_bswap32(head.number) + 1);
 	head.number = 0;
 	head.flags = TCP_RESET;
@@ -406,27 +442,52 @@ INLINE int turn_round(struct __sk_buff *skb, const struct packet *p)
 	       store_bytes(skb, p->transport, &head, sizeof(head), 0) == 0;
 }
 
-/* Windows of time: TC_ACT_OK where none has anything to say. */
-INLINE int pass_windows(struct __sk_buff *skb, struct mr_drop_state *s, int *ret_over)
+/* To the verifier all packets look alike from here on, whichever way they were read: what it knows
+ * of one it would follow through every turn of the loops. */
+INLINE void forget(struct packet *p, const struct mr_drop_state *s)
 {
+	const __u64 nothing = s->nothing;
+
+	p->from[0] ^= nothing;
+	p->from[1] ^= nothing;
+	p->to[0] ^= nothing;
+	p->to[1] ^= nothing;
+	p->transport ^= nothing;
+	p->ports ^= nothing;
+	p->flags ^= nothing;
+	p->exempt ^= nothing;
+}
+
+/* Windows of time: what has nothing to say of a packet leaves it to the next program. */
+SECTION("windows")
+int when_arriving_in_time(struct __sk_buff *skb)
+{
+	const __u32 key = 0;
+	struct mr_drop_state *s = lookup(&state, &key);
 	struct packet p = { 0 };
 	__u64 now = monotonic_ns();
-	__u32 mask, act;
+	__u64 mask, act;
 	__u8 version = 0;
 
+	if (!s)
+		return TC_ACT_SHOT;
 	if (load_bytes(skb, ETH_HLEN, &version, 1) < 0)
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	if (version >> 4 == 4 ? !read_ipv4(skb, &p) : !read_ipv6(skb, &p))
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	read_transport(skb, &p);
+	p.exempt = exemptions(&p);
 	/* Until it has begun it is the first instant of it, which is 1, for 0 is never. */
 	now = s->begin_ns && now > s->begin_ns ? now - s->begin_ns : 1;
+	now ^= s->nothing;
+	forget(&p, s);
+	if (!s->n_windows)
+		return TC_ACT_UNSPEC;
 	mask = find_windows(s, &p);
 	act = mask ? judge(s, &p, mask, now) : 0;
-	*ret_over = act != 0;
-	return act == MR_DROP_REFUSE && turn_round(skb, &p) ? TC_ACT_OK
-	       : act					    ? TC_ACT_SHOT
-							    : TC_ACT_OK;
+	if (!act)
+		return TC_ACT_UNSPEC;
+	return act == MR_DROP_REFUSE && turn_round(skb, &p) ? TC_ACT_OK : TC_ACT_SHOT;
 }
 
 SECTION("leaving")
@@ -458,12 +519,6 @@ int when_arriving(struct __sk_buff *skb)
 
 	if (!s)
 		return TC_ACT_SHOT;
-	if (s->n_windows) {
-		int over = 0, verdict = pass_windows(skb, s, &over);
-
-		if (over)
-			return verdict;
-	}
 	if (s->cuts && is_cut(skb, s))
 		return TC_ACT_SHOT;
 	__sync_fetch_and_add(&s->seen, 1);

@@ -30,20 +30,25 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 
-#define INSTRUCTIONS_MAX 2048
+#define INSTRUCTIONS_MAX 1024
 
 static const struct program {
 	const char *name;
-	uint32_t parent; /* where it sits */
+	uint32_t parent; /* where it sits ... */
+	uint32_t turn; /* ... and in which order */
+	bool of_windows; /* only where there are some */
 	const unsigned char *code;
 	size_t size;
 } programs[] = {
-	{ "menace_leaving", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), mr_drop_leaving,
+	{ "menace_leaving", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), 1, false, mr_drop_leaving,
 	  sizeof(mr_drop_leaving) },
-	{ "menace_arriving", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), mr_drop_arriving,
+	{ "menace_windows", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 1, true, mr_drop_windows,
+	  sizeof(mr_drop_windows) },
+	{ "menace_arriving", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 2, false, mr_drop_arriving,
 	  sizeof(mr_drop_arriving) },
 };
 _Static_assert(sizeof(mr_drop_leaving) <= INSTRUCTIONS_MAX * sizeof(struct bpf_insn) &&
+		       sizeof(mr_drop_windows) <= INSTRUCTIONS_MAX * sizeof(struct bpf_insn) &&
 		       sizeof(mr_drop_arriving) <= INSTRUCTIONS_MAX * sizeof(struct bpf_insn),
 	       "room for the instructions");
 
@@ -158,7 +163,7 @@ static int attach(struct mr_rtnl *rtnl, int ifindex, const struct program *progr
 		.tcm_family = AF_UNSPEC,
 		.tcm_ifindex = ifindex,
 		.tcm_parent = program->parent,
-		.tcm_info = TC_H_MAKE(1U << 16, htons(ETH_P_ALL)),
+		.tcm_info = TC_H_MAKE(program->turn << 16, htons(ETH_P_ALL)),
 	};
 	auto_msg struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL);
 	mr_auto_close int loaded = load(program, map, err);
@@ -178,7 +183,7 @@ static int attach(struct mr_rtnl *rtnl, int ifindex, const struct program *progr
 }
 
 int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions *conditions,
-		   int *ret_map, struct mr_error *err)
+		   bool windows, int *ret_map, struct mr_error *err)
 {
 	mr_auto_close int map = make_map(err);
 	int r = map < 0 ? map : mr_drop_restart(map, conditions, err);
@@ -186,7 +191,8 @@ int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions
 	if (r == 0)
 		r = mr_qdisc_add(rtnl, ifindex, MR_QDISC_CLSACT, "clsact", NULL, err);
 	for (size_t i = 0; r == 0 && i < N_ELEMENTS(programs); i++)
-		r = attach(rtnl, ifindex, &programs[i], map, err);
+		if (windows || !programs[i].of_windows)
+			r = attach(rtnl, ifindex, &programs[i], map, err);
 	if (r == 0)
 		*ret_map = mr_take_fd(map);
 	return r;
@@ -278,8 +284,9 @@ bool mr_drop_add_rule(struct mr_drop_state *state, const struct mr_drop_rule_opt
 {
 	const uint32_t n = state->n_rules;
 	struct mr_drop_rule rule = { .port = htons(opts->port),
-				     .flags = (uint16_t)opts->flags,
-				     .window = opts->window };
+				     .port_mask = opts->port ? UINT16_MAX : 0,
+				     .flags = opts->flags,
+				     .window_bit = 1ULL << opts->window };
 
 	memcpy(rule.address, opts->address, sizeof(rule.address));
 	set_mask(&rule, opts->length);

@@ -27,10 +27,11 @@ struct mr_drop_counts {
 uint32_t mr_drop_can(void);
 
 /* Load the programs and put them on the link, which must have no clsact yet.  *ret_map is where they keep their state,
- * which the caller closes.  The conditions must have a seed.  Needs CAP_BPF and CAP_NET_ADMIN over
+ * which the caller closes.  The conditions must have a seed.  windows: with the program of the windows
+ * of time.  Needs CAP_BPF and CAP_NET_ADMIN over
  * the first user namespace. */
 int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions *conditions,
-		   int *ret_map, struct mr_error *err);
+		   bool windows, int *ret_map, struct mr_error *err);
 /* Begin again: counts at zero, the random numbers at the seed. */
 int mr_drop_restart(int map, const struct mr_conditions *conditions, struct mr_error *err);
 /* What is in force, out of the programs' memory; other conditions are left as they are. */

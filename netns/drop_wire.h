@@ -12,7 +12,8 @@
 	64 /* a power of two; destinations beyond are cut off as well, and not counted */
 
 #define MR_DROP_WINDOWS 32
-#define MR_DROP_RULES 256
+#define MR_DROP_RULES 128
+#define MR_DROP_RULES_TURN 32 /* looked at together */
 
 /* When something that a window concerns passed, in ns since the first instruction; 0: never. */
 struct mr_drop_met {
@@ -21,11 +22,12 @@ struct mr_drop_met {
 	__u64 last_before_ns, first_taken_ns, last_taken_ns, first_after_ns;
 };
 
-enum mr_drop_act { MR_DROP_LOSE = 1, MR_DROP_REFUSE };
+enum mr_drop_act { MR_DROP_LOSE = 1, MR_DROP_REFUSE = 2 };
+#define MR_DROP_NO_END (1ULL << 62)
 
 /* What is done to packets for a while. */
 struct mr_drop_window {
-	__u64 from_ns, to_ns; /* since begin_ns */
+	__u64 from_ns, to_ns; /* since begin_ns; MR_DROP_NO_END at most */
 	__u64 act; /* enum mr_drop_act; 0: none */
 	struct mr_drop_met met;
 };
@@ -37,9 +39,9 @@ struct mr_drop_window {
 /* Whose packets.  Addresses as they are in memory, IPv4 as ::ffff:a.b.c.d. */
 struct mr_drop_rule {
 	__u64 address[2], mask[2];
-	__u16 port; /* network byte order; 0: every port */
-	__u16 flags;
-	__u32 window;
+	__u64 port, port_mask; /* network byte order; mask 0: every port */
+	__u64 window_bit; /* 1 << its number */
+	__u64 flags;
 };
 
 struct mr_drop_state {
@@ -64,6 +66,7 @@ struct mr_drop_state {
 	__u64 host_hashes[MR_DROP_HOSTS];
 
 	/* Windows of time; rules are added while packets pass, the number last. */
+	__u64 nothing; /* 0, which the verifier does not know */
 	__u64 begin_ns; /* CLOCK_MONOTONIC; 0: it has not begun */
 	__u32 n_windows, n_rules;
 	struct mr_drop_window windows[MR_DROP_WINDOWS];

@@ -33,7 +33,7 @@ struct emulator {
 	struct mr_conditions asked;
 	bool drawn; /* its seed is ours: nice to have */
 	uint32_t by_netem, by_tbf, by_drop; /* the plan: which condition is whose */
-	bool cut;
+	bool cut, windows;
 	int drop_map;
 	struct mr_emulated result;
 };
@@ -128,7 +128,7 @@ static int put_drop(struct emulator *e, struct mr_error *err)
 	struct mr_drop_counts counts;
 	int r;
 
-	r = mr_drop_attach(e->rtnl, MR_QDISC_LO, &mine, &e->drop_map, err);
+	r = mr_drop_attach(e->rtnl, MR_QDISC_LO, &mine, e->windows, &e->drop_map, err);
 	e->result.can_cut = r == 0 && e->cut;
 	if (r < 0 || !e->by_drop)
 		return r;
@@ -303,6 +303,7 @@ static int emulate(struct emulator *e, const struct mr_emulate_opts *opts, struc
 
 	e->asked = *opts->asked;
 	e->cut = opts->cut;
+	e->windows = opts->windows;
 	if (r == 0 && mr_conditions_asked(&e->asked))
 		r = draw_seed(e, err);
 	if (r == 0)

@@ -56,6 +56,7 @@ struct mr_emulate_opts {
 	bool tolerant; /* leave out what cannot be made here */
 	bool probe; /* measure it with a few datagrams */
 	bool cut; /* the program of tc-bpf is there, whatever else is, for mr_drop_set_cut() */
+	bool windows; /* with cut: mr_drop_map() will be called for its windows of time */
 	bool rate_varies; /* mr_emulate_set_rate() will be called */
 };
 

@@ -15,14 +15,17 @@
 #include "runtime/spec/net.h"
 #include "runtime/spec/spec.h"
 
-static int shape(struct mr_child *c, const struct mr_conditions *asked, bool cut,
+enum beside { CUT = 1, WINDOWS = 2 }; /* what the program on the link does beside conditions */
+
+static int shape(struct mr_child *c, const struct mr_conditions *asked, unsigned int beside,
 		 struct mr_error *err)
 {
 	const struct mr_emulate_opts opts = {
 		.asked = asked,
 		.tolerant = mr_spec_tolerates(c->spec, "net"),
 		.probe = true,
-		.cut = cut,
+		.cut = beside & CUT,
+		.windows = beside & WINDOWS,
 		.rate_varies = mr_spec_rate_walks(c->spec),
 	};
 
@@ -45,11 +48,11 @@ int mr_shape_link(struct mr_child *c, struct mr_error *err)
 	if (!mask && !cut)
 		return 0;
 	if (mr_spec_has_link(c->spec)) {
-		r = shape(c, &asked, cut, err);
+		r = shape(c, &asked, (cut ? CUT : 0) | (breaking ? WINDOWS : 0), err);
 		/* Whoever is to cut it will find that he cannot, and say so. */
 		if (r < 0 && cut && (!failing || mr_spec_tolerates(c->spec, MR_PRESET_FAILURES)) &&
 		    (!breaking || mr_spec_tolerates(c->spec, "net")))
-			r = mask ? shape(c, &asked, false, err) : 0;
+			r = mask ? shape(c, &asked, 0, err) : 0;
 		return r;
 	}
 	/* A policy may have taken the network away since the spec was checked. */

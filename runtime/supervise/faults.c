@@ -126,7 +126,8 @@ static int put_on_link(struct mr_run *run, unsigned int i, struct mr_error *err)
 	window = &run->faults.link->windows[i];
 	*window = (struct mr_drop_window){
 		.from_ns = outage->from_ms * 1000000,
-		.to_ns = outage->to_ms == MR_OUTAGE_NO_END ? UINT64_MAX : outage->to_ms * 1000000,
+		.to_ns = outage->to_ms == MR_OUTAGE_NO_END ? MR_DROP_NO_END
+							   : outage->to_ms * 1000000,
 		.act = outage->kind == MR_OUTAGE_refuse ? MR_DROP_REFUSE : MR_DROP_LOSE,
 	};
 	if (outage->n_hosts == 0)
@@ -239,7 +240,8 @@ static void count_link(struct mr_faults *faults, size_t i)
 
 	applied->met = window->met;
 	applied->from_ms = window->from_ns / 1000000;
-	applied->to_ms = window->to_ns == UINT64_MAX ? MR_OUTAGE_NO_END : window->to_ns / 1000000;
+	applied->to_ms =
+		window->to_ns == MR_DROP_NO_END ? MR_OUTAGE_NO_END : window->to_ns / 1000000;
 	applied->counted = true;
 }
 
