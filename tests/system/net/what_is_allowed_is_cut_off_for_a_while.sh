@@ -32,7 +32,7 @@ for place in sys.argv[2:]:
 PY
 
 wait=$(awk "BEGIN { print $(scaled 150) / 1000 }")
-rules=good.example,other.example,203.0.113.16:8080,203.0.113.12:7000,*.wild.example,2001:db8::10
+rules="good.example,other.example,203.0.113.16:8080,203.0.113.12:7000,*.wild.example,2001:db8::10"
 allowed "$rules" -q --ro "$tmp/get.py:/get.py" --net-fault 'refuse:[2001:db8::/32]@0..' \
 	--net-fault 'blackhole:203.0.113.16/30@0..' --net-fault refuse:good.example:80@0.. \
 	--net-fault 'dns_failure:*.wild.example,other.example@0..1h' -- \
@@ -54,6 +54,6 @@ assert_eq "$(grep -v '^dns good.example' "$outside_log")" "" "what came out"
 
 # A name's other ports are its own.
 allowed "$rules" -q --ro "$tmp/get.py:/get.py" --net-fault refuse:good.example:81@0.. -- \
-	python3 /get.py "$wait" good.example/80
+	python3 /get.py 60 good.example/80
 assert_eq "$stdout" "good.example/80 host good.example"
 assert_eq "$(fault 0 .state)" no_opportunity
