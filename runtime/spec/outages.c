@@ -118,6 +118,7 @@ static int take_row(const struct mr_json *row, struct mr_buf *text, struct mr_er
 		r = mr_json_get_string(&member, &kind, err);
 	if (r < 0)
 		return r;
+	mr_assert(kind);
 	if (strpbrk(kind, ":@"))
 		return mr_json_err(&member, err, "not the name of a kind");
 	mr_buf_add(text, kind);

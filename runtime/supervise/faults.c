@@ -293,7 +293,9 @@ void mr_faults_free(struct mr_run *run)
 
 static json_t *time_json(uint64_t ns)
 {
-	return ns ? json_real((double)(ns / 1000) / 1000) : json_null();
+	const uint64_t us = ns / 1000;
+
+	return ns ? json_real((double)us / 1000) : json_null();
 }
 
 static json_t *met_json(const struct mr_fault_applied *applied)
