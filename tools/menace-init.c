@@ -6,6 +6,8 @@
  * process 1 would not die of its own signals and would not reap: so this starts it, hands
  * signals on to its process group, reaps what others leave, and ends as it ended (128 and the number
  * of a signal).  It holds nothing that the payload does not have, too.
+ *
+ *   menace-init FOLDER PROGRAM [ARGUMENT...]
  */
 #include <errno.h>
 #include <signal.h>
@@ -27,12 +29,14 @@ static int fail(const struct mr_error *err)
 	return mr_errc_exit_status(err->code);
 }
 
-static int become_payload(char **argv, const sigset_t *mask)
+static int become_payload(const char *folder, char **argv, const sigset_t *mask)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
 	if (setpgid(0, 0) < 0 || sigprocmask(SIG_SETMASK, mask, NULL) < 0)
 		mr_err(&err, MR_E_SYS, errno, "begin: %m");
+	else if (chdir(folder) < 0)
+		mr_err(&err, MR_E_USAGE, errno, "working directory %s: %m", folder);
 	else
 		mr_program_exec(argv, environ, &err);
 	return fail(&err);
@@ -79,7 +83,7 @@ int main(int argc, char **argv)
 	pid_t payload;
 
 	mr_log_init("menace-init", MR_LOG_NOTICE, MR_LOG_TEXT);
-	if (argc < 2) {
+	if (argc < 3) {
 		mr_err(&err, MR_E_USAGE, EINVAL, "is started in a container by menace-docker");
 		return fail(&err);
 	}
@@ -90,5 +94,5 @@ int main(int argc, char **argv)
 		mr_err(&err, MR_E_SYS, errno, "begin: %m");
 		return fail(&err);
 	}
-	return payload == 0 ? become_payload(argv + 1, &before) : supervise(payload, &all);
+	return payload == 0 ? become_payload(argv[1], argv + 2, &before) : supervise(payload, &all);
 }

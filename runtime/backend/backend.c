@@ -11,6 +11,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/str.h"
 #include "runtime/spec/failures.h"
 #include "runtime/spec/net.h"
 #include "runtime/spec/policy.h"
@@ -144,6 +145,35 @@ static bool wants_workspace(const struct mr_spec *spec)
 	return spec->sandbox_workspace[0] != '\0';
 }
 
+static bool wants_keep_changes(const struct mr_spec *spec)
+{
+	return spec->sandbox_keep_changes[0] != '\0';
+}
+
+static bool is_utf8(const char *text)
+{
+	return !text || mr_str_utf8_valid(text, strlen(text));
+}
+
+static bool are_utf8(const struct mr_strv *texts)
+{
+	for (size_t i = 0; i < texts->n; i++)
+		if (!is_utf8(texts->v[i]))
+			return false;
+	return true;
+}
+
+static bool wants_bytes(const struct mr_spec *spec)
+{
+	if (!are_utf8(&spec->argv) || !are_utf8(&spec->env) || !is_utf8(spec->sandbox_cwd) ||
+	    !is_utf8(spec->snippet_path))
+		return true;
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (!is_utf8(spec->mounts[i].source) || !is_utf8(spec->mounts[i].dest))
+			return true;
+	return false;
+}
+
 static bool wants_rw(const struct mr_spec *spec)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++)
@@ -229,12 +259,16 @@ static bool (*const wants[MR_NEED_COUNT_])(const struct mr_spec *spec) = {
 	[MR_NEED_receipt] = always,
 	[MR_NEED_time_namespace] = always,
 	[MR_NEED_exit_status] = always,
+	[MR_NEED_oom] = always,
+	[MR_NEED_surroundings] = always,
+	[MR_NEED_reader] = always,
 	[MR_NEED_telemetry] = wants_telemetry,
 	[MR_NEED_landlock] = wants_landlock,
 	[MR_NEED_no_exec] = wants_no_exec,
 	[MR_NEED_policy] = wants_policy,
 	[MR_NEED_record] = wants_record,
 	[MR_NEED_workspace] = wants_workspace,
+	[MR_NEED_keep_changes] = wants_keep_changes,
 	[MR_NEED_hide] = wants_hide,
 	[MR_NEED_root] = wants_root,
 	[MR_NEED_tty] = wants_tty,
@@ -248,6 +282,7 @@ static bool (*const wants[MR_NEED_COUNT_])(const struct mr_spec *spec) = {
 	[MR_NEED_net_host] = wants_net_host,
 	[MR_NEED_conditions] = wants_conditions,
 	[MR_NEED_failures] = wants_failures,
+	[MR_NEED_bytes] = wants_bytes,
 	[MR_NEED_image] = wants_image,
 };
 

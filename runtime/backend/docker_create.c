@@ -29,6 +29,8 @@ static const char *const etc_entries[] = {
 	"os-release",	"php*",	 "protocols", "services",    "timezone",
 };
 
+static const char *const own_etc[] = { MR_DOCKER_ETC };
+
 /* What the engine masks by itself, and /sys, which a payload has no use for. */
 static const char *const masked[] = {
 	"/proc/asound",	       "/proc/acpi",
@@ -108,8 +110,12 @@ static void add_system(json_t *mounts, const struct mr_docker_create *create)
 			add_bind(mounts, path, path, true);
 	}
 	add_etc(mounts);
-	add_bind(mounts, create->passwd_file, "/etc/passwd", true);
-	add_bind(mounts, create->group_file, "/etc/group", true);
+	for (size_t i = 0; i < N_ELEMENTS(own_etc); i++) {
+		mr_auto_free char *source = mr_str_format("%s/%s", create->etc_folder, own_etc[i]);
+		mr_auto_free char *dest = mr_str_format("/etc/%s", own_etc[i]);
+
+		add_bind(mounts, source, dest, true);
+	}
 	add_bind(mounts, create->init_file, MR_DOCKER_INIT, true);
 }
 
@@ -146,8 +152,8 @@ static void add_tmpfs(json_t *tmpfs, const struct mr_docker_create *create, cons
 		      create->gid);
 	if (size != MR_UNLIMITED)
 		mr_str_printf(&text, ",size=%" PRIu64, size);
-	if (inodes != MR_UNLIMITED)
-		mr_str_printf(&text, ",nr_inodes=%" PRIu64, inodes);
+	if (inodes != MR_UNLIMITED) /* its own folder is one, too */
+		mr_str_printf(&text, ",nr_inodes=%" PRIu64, inodes + 1);
 	json_object_set_new(tmpfs, dest, json_string(buf));
 }
 
@@ -238,10 +244,24 @@ static json_t *security_json(const struct mr_spec *spec)
 	return json_pack("[s, s]", "no-new-privileges", option);
 }
 
-/* The engine's init would be put where the host's /sbin is shown. */
+/* The engine's init would be put where the host's /sbin is shown.  An engine makes a working
+ * folder that is missing: ours enters it, or says so. */
 static json_t *entrypoint_json(const struct mr_docker_create *create)
 {
-	return create->host_system ? json_pack("[s]", MR_DOCKER_INIT) : json_array();
+	return create->host_system ? json_pack("[s, s]", MR_DOCKER_INIT, create->spec->sandbox_cwd)
+				   : json_array();
+}
+
+/* A name without "=" takes back what an engine adds by itself. */
+static json_t *env_json(char **envp)
+{
+	json_t *list = strv_json(envp);
+
+	for (size_t i = 0; envp && envp[i]; i++)
+		if (mr_str_starts_with(envp[i], "HOSTNAME="))
+			return list;
+	json_array_append_new(list, json_string("HOSTNAME"));
+	return list;
 }
 
 static json_t *host_json(const struct mr_docker_create *create)
@@ -265,16 +285,18 @@ static json_t *host_json(const struct mr_docker_create *create)
 json_t *mr_docker_create_body(const struct mr_docker_create *create)
 {
 	mr_auto_free char *user = mr_str_format("%u:%u", create->uid, create->gid);
-	json_t *body = json_pack(
-		"{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:s}, s:o, s:o, "
-		"s:o, s:o}",
-		"Image", create->image, "User", user, "WorkingDir", create->spec->sandbox_cwd,
-		"Hostname", create->spec->sandbox_hostname, "Tty", 0, "OpenStdin",
-		create->has_input, "StdinOnce", create->has_input, "AttachStdin", create->has_input,
-		"AttachStdout", 1, "AttachStderr", 1, "NetworkDisabled", 1, "Labels",
-		MR_DOCKER_LABEL_RUN, create->run_id, MR_DOCKER_LABEL_LEASE, create->lease,
-		"Entrypoint", entrypoint_json(create), "Cmd", strv_json(create->argv), "Env",
-		strv_json(create->envp), "HostConfig", host_json(create));
+	json_t *body =
+		json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:s}, "
+			  "s:o, s:o, "
+			  "s:o, s:o}",
+			  "Image", create->image, "User", user, "WorkingDir",
+			  create->host_system ? "/" : create->spec->sandbox_cwd, "Hostname",
+			  create->spec->sandbox_hostname, "Tty", 0, "OpenStdin", 1, "StdinOnce", 1,
+			  "AttachStdin", 1, "AttachStdout", 1, "AttachStderr", 1, "NetworkDisabled",
+			  1, "Labels", MR_DOCKER_LABEL_RUN, create->run_id, MR_DOCKER_LABEL_LEASE,
+			  create->lease, "Entrypoint", entrypoint_json(create), "Cmd",
+			  strv_json(create->argv), "Env", env_json(create->envp), "HostConfig",
+			  host_json(create));
 
 	mr_assert(body);
 	return body;
@@ -285,10 +307,19 @@ static const char *const locks[] = {
 	"ReadonlyRootfs", "Privileged", "CapDrop",   "SecurityOpt", "Ulimits",	 "Tmpfs",
 };
 
+/* An engine shows "unlimited" as 0, null or not at all. */
+static bool is_no_limit(const json_t *shown)
+{
+	return !json_is_integer(shown) ? !shown || json_is_null(shown)
+				       : json_integer_value(shown) <= 0;
+}
+
 static bool is_as_asked(const char *name, const json_t *asked, const json_t *shown)
 {
 	if (!asked)
 		return true;
+	if (strcmp(name, "PidsLimit") == 0 && json_integer_value(asked) < 0)
+		return is_no_limit(shown);
 	/* The order of a list, and members that the engine adds to one, are its own. */
 	if (strcmp(name, "Ulimits") == 0)
 		return json_array_size(asked) == json_array_size(shown);

@@ -18,6 +18,8 @@ struct mr_error;
 #define MR_DOCKER_LABEL_RUN "org.menace.run"
 #define MR_DOCKER_LABEL_LEASE "org.menace.lease"
 #define MR_DOCKER_INIT "/run/menace-init" /* where a container shows it */
+/* Files of /etc that are made for each container, as a native run has them. */
+#define MR_DOCKER_ETC "passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"
 
 struct mr_docker_create {
 	const struct mr_spec *spec;
@@ -29,9 +31,9 @@ struct mr_docker_create {
 	char **argv, **envp;
 	const char *snippet_file,
 		*snippet_name; /* of the host, and below /run/snippet; NULL: none */
-	const char *passwd_file, *group_file; /* of the host; with host_system */
+	const char
+		*etc_folder; /* of the host, with host_system: where those of MR_DOCKER_ETC are */
 	unsigned int uid, gid;
-	bool has_input;
 };
 
 /* Body of POST /containers/create; new reference. */

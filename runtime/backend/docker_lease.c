@@ -56,7 +56,7 @@ static int make_folder(struct mr_docker_lease *lease, struct mr_error *err)
 
 static void remove_folder(const char *run_id)
 {
-	static const char *const files[] = { "passwd", "group", "snippet" };
+	static const char *const files[] = { MR_DOCKER_ETC, "snippet" };
 	mr_auto_free char *folder = folder_of(run_id);
 
 	if (!folder)

@@ -155,18 +155,36 @@ static int write_file(const struct run *run, const char *name, const char *text,
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write %s: %m", path) : 0;
 }
 
+static int write_etc(const struct run *run, struct mr_error *err)
+{
+	static const char *const names[] = { MR_DOCKER_ETC };
+	const unsigned int uid = run->facts.uid, gid = run->facts.gid;
+	char *const texts[N_ELEMENTS(names)] = {
+		mr_str_format("root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+			      "sandbox:x:%u:%u:sandbox:/work:/bin/sh\n"
+			      "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			      uid, gid),
+		mr_str_format("root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n", gid),
+		mr_str_format("127.0.0.1 localhost %s\n::1 localhost ip6-localhost\n",
+			      run->spec->sandbox_hostname),
+		mr_str_dup("# no network\n"),
+		mr_str_dup("passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
+			   "services: files\nprotocols: files\n"),
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < N_ELEMENTS(names); i++) {
+		if (r == 0)
+			r = write_file(run, names[i], texts[i], strlen(texts[i]), 0444, err);
+		free(texts[i]);
+	}
+	return r;
+}
+
 static int write_files(struct run *run, struct mr_error *err)
 {
-	const unsigned int uid = run->facts.uid, gid = run->facts.gid;
-	mr_auto_free char *passwd = mr_str_format("root:x:0:0:root:/root:/usr/sbin/nologin\n"
-						  "sandbox:x:%u:%u:sandbox:/work:/bin/sh\n",
-						  uid, gid);
-	mr_auto_free char *group =
-		mr_str_format("root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n", gid);
-	int r = write_file(run, "passwd", passwd, strlen(passwd), 0444, err);
+	int r = write_etc(run, err);
 
-	if (r == 0)
-		r = write_file(run, "group", group, strlen(group), 0444, err);
 	if (r == 0 && run->child.snippet_name)
 		r = write_file(run, "snippet", run->child.snippet_text, run->child.snippet_size,
 			       0555, err);
@@ -215,20 +233,9 @@ static int prepare(struct run *run, struct mr_error *err)
 
 /* --- make ------------------------------------------------------------------------------------------ */
 
-static bool has_input(const struct run *run)
-{
-	struct stat null, in;
-
-	(void)run;
-	return fstat(STDIN_FILENO, &in) == 0 &&
-	       (stat("/dev/null", &null) < 0 || in.st_rdev != null.st_rdev || !S_ISCHR(in.st_mode));
-}
-
 static json_t *body_of(const struct run *run)
 {
 	mr_auto_free char *snippet = mr_str_format("%s/snippet", run->lease.folder);
-	mr_auto_free char *passwd = mr_str_format("%s/passwd", run->lease.folder);
-	mr_auto_free char *group = mr_str_format("%s/group", run->lease.folder);
 	const struct mr_docker_create create = {
 		.spec = run->spec,
 		.run_id = run->errand->run_id,
@@ -240,11 +247,9 @@ static json_t *body_of(const struct run *run)
 		.envp = run->child.envp,
 		.snippet_file = run->child.snippet_name ? snippet : NULL,
 		.snippet_name = run->child.snippet_name,
-		.passwd_file = passwd,
-		.group_file = group,
+		.etc_folder = run->lease.folder,
 		.uid = run->facts.uid,
 		.gid = run->facts.gid,
-		.has_input = has_input(run),
 	};
 
 	return mr_docker_create_body(&create);
@@ -338,8 +343,7 @@ static int start(struct run *run, struct mr_error *err)
 	int r;
 
 	run->has_streams = true;
-	r = mr_docker_streams_open(run->docker, run->id, run->spec,
-				   has_input(run) ? STDIN_FILENO : -1, STDOUT_FILENO,
+	r = mr_docker_streams_open(run->docker, run->id, run->spec, STDIN_FILENO, STDOUT_FILENO,
 				   MR_HANDOVER_FD_STDERR, &run->streams, err);
 	if (r < 0)
 		return r;

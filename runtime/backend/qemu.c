@@ -99,6 +99,22 @@ static int make_spec(struct job *job, struct mr_error *err)
 	return 0;
 }
 
+/* With a workspace they are chosen here, so that this kernel can show its owner as the payload.  In a
+ * user namespace they are the guest's to choose. */
+static int choose_ids(struct job *job, struct mr_error *err)
+{
+	struct mr_spec *spec = &job->spec;
+	struct mr_share *share = &job->share;
+	int r = spec->sandbox_workspace[0] ? mr_launch_ids(spec, 0, &share->ids, err) : 0;
+
+	share->has_ids = r == 0 && spec->sandbox_workspace[0] && !share->ids.userns;
+	if (!share->has_ids)
+		return r;
+	mr_spec_set_number(spec, MR_FIELD_sandbox_uid, share->ids.uid, MR_ORIGIN_FLAG);
+	mr_spec_set_number(spec, MR_FIELD_sandbox_gid, share->ids.gid, MR_ORIGIN_FLAG);
+	return 0;
+}
+
 static int open_stdin(struct job *job, struct mr_error *err)
 {
 	const char *path = job->opts->errand->spec.sandbox_stdin_path;
@@ -198,6 +214,8 @@ static int get_ready(struct job *job, struct mr_error *err)
 
 	if (r == 0)
 		r = make_spec(job, err);
+	if (r == 0)
+		r = choose_ids(job, err);
 	if (r == 0)
 		r = find_all(job, err);
 	if (r == 0)

@@ -32,6 +32,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/str.h"
+#include "runtime/launch/steps.h"
 
 #define VIRTIOFSD "/usr/lib/qemu/virtiofsd"
 #define TREE "/tmp" /* in the mount namespace of virtiofsd; always there */
@@ -40,6 +41,8 @@
 void mr_share_deinit(struct mr_share *share)
 {
 	mr_strv_clear(&share->paths);
+	free(share->workspace);
+	share->workspace = NULL;
 }
 
 /* --- which paths ---------------------------------------------------------------------- */
@@ -102,6 +105,8 @@ int mr_share_add_spec(struct mr_share *share, struct mr_spec *spec, struct mr_er
 			      "sandbox.keep_changes: a virtual machine sees the files of this host "
 			      "read-only");
 	r = add_member(share, &spec->sandbox_workspace, "workspace", err);
+	if (r == 0 && share->has_ids && spec->sandbox_workspace[0])
+		share->workspace = mr_str_dup(spec->sandbox_workspace);
 	if (r == 0)
 		r = add_member(share, &spec->sandbox_root, "root", err);
 	if (r == 0)
@@ -118,6 +123,27 @@ int mr_share_add_spec(struct mr_share *share, struct mr_spec *spec, struct mr_er
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Who owns the workspace is shown as the payload by this kernel; the guest's may be older.  Where
+ * this one cannot, the guest tries by itself, and refuses the run or is told to bear it. */
+static int show_owner(int tree, const struct mr_ids *ids, struct mr_error *err)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP };
+	mr_auto_close int userns = -1;
+	struct stat st;
+
+	if (fstat(tree, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "stat the workspace: %m");
+	userns = mr_idmap_userns_fd(st.st_uid, ids->host_uid, st.st_gid, ids->host_gid, err);
+	if (userns < 0)
+		return userns;
+	attr.userns_fd = (uint64_t)userns;
+	if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
+		    sizeof(attr)) < 0 &&
+	    errno != EINVAL)
+		return mr_err(err, MR_E_SYS, errno, "show the workspace's owner: %m");
+	return 0;
 }
 
 /* A mount of its own, read-only all through; a link: -1 and its text in target. */
@@ -205,8 +231,14 @@ static int make_places(struct mr_error *err)
 	return 0;
 }
 
-static int make_tree(const struct mr_strv *sorted, struct mr_error *err)
+static bool is_workspace(const struct mr_share *share, const char *path)
 {
+	return share->workspace && strcmp(share->workspace, path) == 0;
+}
+
+static int make_tree(const struct mr_share *share, struct mr_error *err)
+{
+	const struct mr_strv *sorted = &share->paths;
 	char(*targets)[PATH_MAX] = mr_str_alloc((sorted->n + 1) * sizeof(*targets));
 	int *fds = mr_str_alloc((sorted->n + 1) * sizeof(*fds));
 	int r = 0;
@@ -216,6 +248,8 @@ static int make_tree(const struct mr_strv *sorted, struct mr_error *err)
 			is_shown_already(sorted, i) ? -2 : take_path(sorted->v[i], targets[i], err);
 		if (fds[i] < 0 && fds[i] != -2 && !targets[i][0])
 			r = fds[i];
+		if (r == 0 && fds[i] >= 0 && is_workspace(share, sorted->v[i]))
+			r = show_owner(fds[i], &share->ids, err);
 	}
 	if (r == 0 && mount("tree", TREE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=4m") < 0)
 		r = mr_err(err, MR_E_SYS, errno, "mount a tmpfs: %m");
@@ -257,7 +291,7 @@ static int become_server(const struct mr_share *share, int listen_fd, int log_fd
 	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return mr_err(err, MR_E_KERNEL, errno, "namespaces for virtiofsd: %m");
-	r = make_tree(&share->paths, err);
+	r = make_tree(share, err);
 	if (r < 0)
 		return r;
 	null = open("/dev/null", O_RDWR);

@@ -7,8 +7,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
+#include "runtime/launch/launch.h"
 #include "runtime/spec/spec.h"
 
 struct mr_error;
@@ -16,6 +18,9 @@ struct mr_error;
 /* Absolute paths, canonical but for their last name, without those below others. */
 struct mr_share {
 	struct mr_strv paths;
+	bool has_ids; /* the payload's are known before it starts */
+	struct mr_ids ids;
+	char *workspace; /* the one of paths whose owner is shown with them, or NULL */
 };
 
 void mr_share_deinit(struct mr_share *share);

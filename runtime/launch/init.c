@@ -55,14 +55,26 @@ static int enter_cwd(struct mr_child *c, struct mr_error *err)
 	return 0;
 }
 
+/* Of the kernel: libc keeps two for itself, which a caller's posix_spawn() leaves ignored. */
+static void set_default(int sig)
+{
+	const struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} action = { .handler = SIG_DFL };
+
+	syscall(SYS_rt_sigaction, sig, &action, NULL, sizeof(action.mask));
+}
+
 static int reset_signals(struct mr_error *err)
 {
 	sigset_t none;
 
 	sigemptyset(&none);
 	for (int sig = 1; sig < _NSIG; sig++)
-		signal(sig,
-		       SIG_DFL); /* SIGKILL, SIGSTOP and libc's own refuse: they need nothing */
+		set_default(sig); /* SIGKILL and SIGSTOP refuse: they need nothing */
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return mr_err(err, MR_E_SYS, errno, "clear the signal mask: %m");
 	return 0;

@@ -14,9 +14,10 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 
-#define ALWAYS                                                              \
-	(MR_NEED_BIT(usage) | MR_NEED_BIT(denials) | MR_NEED_BIT(receipt) | \
-	 MR_NEED_BIT(time_namespace) | MR_NEED_BIT(exit_status))
+#define ALWAYS                                                                       \
+	(MR_NEED_BIT(usage) | MR_NEED_BIT(denials) | MR_NEED_BIT(receipt) |          \
+	 MR_NEED_BIT(time_namespace) | MR_NEED_BIT(exit_status) | MR_NEED_BIT(oom) | \
+	 MR_NEED_BIT(surroundings) | MR_NEED_BIT(reader))
 
 /* Everybody can. */
 static void all_can(struct mr_backend_facts facts[MR_BACKEND_QEMU + 1])

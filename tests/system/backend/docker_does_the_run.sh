@@ -39,13 +39,13 @@ is 3 "$of" '["exited",3,null,[]]'
 is 3 '[.stdout.text, .stderr.text]' '["input\n","err\n"]'
 is 3 '[.receipt.backend.name, .receipt.backend.why]' '["docker","asked for by name"]'
 is 3 '[.receipt.backend.losses[].item]' \
-	'["usage","denials","receipt","time_namespace","exit_status","telemetry","landlock","disk","net_none"]'
+	'["usage","denials","receipt","time_namespace","exit_status","oom","surroundings","reader","telemetry","landlock","disk","net_none"]'
 is 3 '[.telemetry.level, .telemetry.reason, .denials.total]' \
 	'[null,"another backend did the run: see receipt.backend",null]'
 is 3 '.receipt.cgroup.limits|map_values(.value)' \
 	'{"memory_and_swap_max_bytes":536870912,"memory_max_bytes":536870912,"pids_max":513}'
 [ "$(cat "$tmp/stdout")" = input ] || fail "output is not passed on: $(cat "$tmp/stdout")"
-grep -qx 'menace-run: backend docker (asked for by name); lost: usage, denials, receipt, time_namespace, exit_status, telemetry, landlock, disk, net_none' \
+grep -qx 'menace-run: backend docker (asked for by name); lost: usage, denials, receipt, time_namespace, exit_status, oom, surroundings, reader, telemetry, landlock, disk, net_none' \
 	"$tmp/stderr" || fail "the choice is not told: $(cat "$tmp/stderr")"
 
 here -- sh -c 'kill -TERM $$'

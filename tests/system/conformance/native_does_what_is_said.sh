@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every behaviour of tests/conformance, natively; in an emulated machine those that differ most
+# between kernels.  The table itself is judged first: no stated loss without a behaviour that shows it.
+
+. "$(dirname "$0")/../../lib/system.sh"
+
+need_root
+need_cgroups
+need_system_program python3 perl
+need_program python3
+
+subset=()
+[ -z "${MENACE_VM:-}" ] || subset=(--subset)
+"$repo/tests/conformance/run" --check || fail "the table of behaviours"
+"$repo/tests/conformance/run" --backend native "${subset[@]}" || fail "a behaviour is another one"
