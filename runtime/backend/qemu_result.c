@@ -16,6 +16,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/spec/policy.h"
 
 /* Members that only some results have. */
 static const char *const optional[] = { "access" };
@@ -83,15 +84,29 @@ static int judge_end(json_t *result, json_t *pattern, struct mr_error *err)
 	return r < 0 ? mr_err_wrap(err, r, "exit") : 0;
 }
 
+/* As a policy leaves them; a guest that cannot enforce its hosts has said so. */
+static json_t *limits_of(const struct mr_spec *spec)
+{
+	struct mr_error ignored = MR_ERROR_INIT;
+	struct mr_spec narrowed;
+	json_t *limits;
+
+	mr_spec_copy(&narrowed, spec);
+	mr_policy_narrow(&narrowed, NULL, &ignored);
+	limits = mr_spec_limits_to_json(&narrowed);
+	mr_spec_deinit(&narrowed);
+	return limits;
+}
+
 /* What the guest has been told, or cannot know. */
 static void take_back(json_t *result, json_t *pattern, const struct mr_errand *errand)
 {
-	static const char *const ours[] = { "schema", "version",     "run_id",
-					    "name",   "spec_sha256", "limits" };
+	static const char *const ours[] = { "schema", "version", "run_id", "name", "spec_sha256" };
 	json_t *workspace = json_object_get(result, "workspace");
 
 	for (size_t i = 0; i < N_ELEMENTS(ours); i++)
 		json_object_set(result, ours[i], json_object_get(pattern, ours[i]));
+	json_object_set_new(result, "limits", limits_of(&errand->spec));
 	if (json_is_object(workspace))
 		json_object_set_new(workspace, "path", json_string(errand->spec.sandbox_workspace));
 }

@@ -93,7 +93,7 @@ static int add_mount(struct mr_share *share, struct mr_spec_mount *mount, struct
 		return mr_err(err, MR_E_KERNEL, EROFS,
 			      "--rw %s: a virtual machine sees the files of this host read-only",
 			      mount->source);
-	return mount->kind == MR_MOUNT_RO ? add_member(share, &mount->source, "--ro", err) : 0;
+	return mount->kind == MR_MOUNT_RO ? add_member(share, &mount->source, "mount", err) : 0;
 }
 
 int mr_share_add_spec(struct mr_share *share, struct mr_spec *spec, struct mr_error *err)

@@ -10,6 +10,7 @@ does not know is a line "unexpected ..." there.  Every request is a line there. 
 has output "out" and error output "err" and ends with status 7 when its input ends, or at
 once without one; the fault says what goes wrong.
 """
+import contextlib
 import json
 import socket
 import sys
@@ -19,6 +20,8 @@ import time
 ID = "c" * 64
 IMAGE = "sha256:" + "1" * 64
 
+# Containers that do not end with their input.
+ENDLESS = ("endless", "ignores-kill", "hangs-at-kill")
 
 class Engine:
     def __init__(self, folder, fault):
@@ -41,7 +44,8 @@ class Engine:
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         for conn in self.connections:
-            conn.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):  # it is over already
+                conn.shutdown(socket.SHUT_RDWR)
 
     def run(self):
         while True:
@@ -106,7 +110,8 @@ def take_input(engine, conn):
     while conn.recv(65536):
         pass
     engine.note("input ends")
-    engine.ended.set()
+    if engine.fault not in ENDLESS:
+        engine.ended.set()
 
 
 def attach(engine, conn, query):
@@ -141,8 +146,7 @@ def wait(engine, conn):
         time.sleep(0.3)
         engine.die()
         return
-    if not engine.asked["OpenStdin"] and engine.fault not in (
-            "endless", "ignores-kill", "hangs-at-kill"):
+    if not engine.asked["OpenStdin"] and engine.fault not in ENDLESS:
         engine.ended.set()
     engine.ended.wait()
     if engine.fault == "wait-garbage":
