@@ -60,7 +60,7 @@ static void then_the_one_that_loses_least(void **state)
 	assert_int_equal(mr_choose(&in, &choice, &err), 0);
 	assert_int_equal(choice.backend, MR_BACKEND_QEMU);
 	assert_string_equal(choice.why, "no control group can be had");
-	assert_int_equal(choice.lost, MR_NEED_BIT(receipt));
+	assert_int_equal(choice.lost, MR_NEED_BIT(receipt) | MR_NEED_BIT(reader));
 
 	refuse(&facts[MR_BACKEND_QEMU], "no kernel");
 	assert_int_equal(mr_choose(&in, &choice, &err), 0);

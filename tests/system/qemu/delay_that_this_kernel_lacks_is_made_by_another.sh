@@ -41,7 +41,7 @@ assert_ge "$stdout" 400 "round trip"
 assert_le "$stdout" 600 "round trip"
 assert_contains "$stderr" 'backend qemu (shape: latency_ms cannot be made here'
 assert_eq "$(json .receipt.backend.name)" qemu
-assert_eq "$(json '.receipt.backend.losses | map(.item) | join(" ")')" receipt
+assert_eq "$(json '.receipt.backend.losses | map(.item) | join(" ")')" 'receipt reader'
 assert_eq "$(json .receipt.network.shaping.engine)" netem
 assert_eq "$(json .receipt.network.shaping.applied.latency_ms)" 200
 assert_ge "$(json '.receipt.network.shaping.measured.probe.rtt_min_ms | floor')" 400
