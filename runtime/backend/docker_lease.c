@@ -85,8 +85,8 @@ int mr_docker_lease_remove(struct mr_docker *docker, const char *run_id, struct 
 	if (r < 0)
 		return r;
 	/* 409: somebody, it may be we, is removing it already. */
-	if (answer.status != 204 && answer.status != 200 && answer.status != 404 &&
-	    answer.status != 409) {
+	r = answer.status == 404 || answer.status == 409;
+	if (r == 0 && answer.status != 204 && answer.status != 200) {
 		mr_docker_reply_message(answer.body, answer.size, message, sizeof(message));
 		r = mr_err(err, MR_E_KERNEL, EBUSY,
 			   "remove container " MR_DOCKER_NAME_PREFIX "%s: %ld %s", run_id,
@@ -109,7 +109,7 @@ static void clean_up_after(const char *run_id)
 	if (mr_docker_open(&docker, &err) < 0)
 		return;
 	for (int i = 0; i < KEEPER_TRIES && good < 2; i++) {
-		good = mr_docker_lease_remove(docker, run_id, &err) == 0 ? good + 1 : 0;
+		good = mr_docker_lease_remove(docker, run_id, &err) >= 0 ? good + 1 : 0;
 		if (good < 2)
 			nanosleep(&pause, NULL);
 	}
@@ -309,6 +309,8 @@ int mr_docker_lease_sweep(struct mr_docker *docker, const struct mr_docker_lease
 		if (r < 0)
 			return r;
 		remove_folder(id);
+		if (r > 0)
+			continue; /* it has ended since the list was made */
 		mr_log_notice("container of run %s, whose supervisor is dead, is removed", id);
 		n++;
 	}

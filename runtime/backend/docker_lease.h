@@ -42,7 +42,8 @@ void mr_docker_lease_close(struct mr_docker_lease *lease);
 /* Something is still there: leave the lease to die with us, and the rest to the keeper. */
 void mr_docker_lease_abandon(struct mr_docker_lease *lease);
 
-/* Remove this run's container, by its name; it may not be there.  MR_E_KERNEL: it is still. */
+/* Remove this run's container, by its name.  1: it was not there, or somebody removes it already.
+ * MR_E_KERNEL: it is still there. */
 int mr_docker_lease_remove(struct mr_docker *docker, const char *run_id, struct mr_error *err);
 /* Remove the containers of dead supervisors: their number, or negative. */
 int mr_docker_lease_sweep(struct mr_docker *docker, const struct mr_docker_lease *lease,

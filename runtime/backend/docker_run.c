@@ -653,7 +653,7 @@ static void remove_all(struct run *run)
 	run->kill = mr_docker_call_free(run->kill);
 	if (run->has_streams)
 		mr_docker_streams_cut(&run->streams);
-	if (!run->asked || mr_docker_lease_remove(run->docker, run->errand->run_id, &err) == 0) {
+	if (!run->asked || mr_docker_lease_remove(run->docker, run->errand->run_id, &err) >= 0) {
 		mr_docker_lease_close(&run->lease);
 		return;
 	}
