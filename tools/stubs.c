@@ -349,17 +349,18 @@ int mr_stubs_make(const struct mr_stubs *stubs, const struct mr_stubs_opts *opts
 static int take_preset(json_t *preset, struct mr_condition_inputs *all, struct mr_error *err)
 {
 	struct mr_condition_inputs one;
+	bool edge_cases = all->edge_cases;
 	int r;
 
 	if (!json_is_object(preset))
 		return 0; /* menace-run says what is wrong with it */
 	r = mr_condition_take_inputs(preset, &one, err);
+	edge_cases = edge_cases || one.edge_cases;
 	if (one.strategy) { /* the last one wins */
 		mr_condition_inputs_deinit(all);
 		*all = one;
-		one.strategy = NULL;
 	}
-	all->edge_cases = all->edge_cases || one.edge_cases;
+	all->edge_cases = edge_cases;
 	return r;
 }
 
