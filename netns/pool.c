@@ -60,14 +60,22 @@ static const struct file {
 	{ "/proc/sys/net/unix/max_dgram_qlen", false },
 };
 
+static const struct ndmsg proxies = { .ndm_flags = NTF_PROXY };
+
 static const struct dump {
 	int type;
 	size_t size; /* of the request behind its head */
+	const void *request; /* NULL: zeros */
 } dumps[] = {
-	{ RTM_GETLINK, sizeof(struct ifinfomsg) }, { RTM_GETADDR, sizeof(struct ifaddrmsg) },
-	{ RTM_GETROUTE, sizeof(struct rtmsg) },	   { RTM_GETRULE, sizeof(struct rtmsg) },
-	{ RTM_GETNEIGH, sizeof(struct ndmsg) },	   { RTM_GETQDISC, sizeof(struct tcmsg) },
-	{ RTM_GETNSID, sizeof(struct rtgenmsg) },  { RTM_GETNETCONF, sizeof(struct netconfmsg) },
+	{ RTM_GETLINK, sizeof(struct ifinfomsg), NULL },
+	{ RTM_GETADDR, sizeof(struct ifaddrmsg), NULL },
+	{ RTM_GETROUTE, sizeof(struct rtmsg), NULL },
+	{ RTM_GETRULE, sizeof(struct rtmsg), NULL },
+	{ RTM_GETNEIGH, sizeof(struct ndmsg), NULL },
+	{ RTM_GETQDISC, sizeof(struct tcmsg), NULL },
+	{ RTM_GETNEIGH, sizeof(proxies), &proxies },
+	{ RTM_GETNSID, sizeof(struct rtgenmsg), NULL },
+	{ RTM_GETNETCONF, sizeof(struct netconfmsg), NULL },
 };
 
 /* A namespace, and what it is looked into by. */
@@ -231,11 +239,12 @@ static int print_message(const struct nlmsghdr *message, void *owner, struct mr_
 static bool print_dump(const struct place *place, const struct dump *dump, struct mr_buf *print)
 {
 	static const char nothing[sizeof(struct tcmsg) + sizeof(struct rtmsg)];
+	void *request = (void *)(uintptr_t)(dump->request ? dump->request : nothing);
 	struct nl_msg *msg = nlmsg_alloc_simple(dump->type, NLM_F_DUMP);
 	struct mr_error err;
 	bool good;
 
-	mr_assert(msg && nlmsg_append(msg, (void *)(uintptr_t)nothing, dump->size, 4) == 0);
+	mr_assert(msg && nlmsg_append(msg, request, dump->size, 4) == 0);
 	good = mr_rtnl_dump(place->rtnl, msg, "look", print_message, print, &err) >= 0;
 	nlmsg_free(msg);
 	return good;

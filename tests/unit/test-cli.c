@@ -485,6 +485,8 @@ static const char *const bad_values[][3] = {
 	{ "root", "--root= true", "*: an empty text is not accepted" },
 	{ "net", "--net klingon true",
 	  "*: unknown word \"klingon\"; accepted: none, loopback, stub, allowlist, host" },
+	{ "net-fault", "--net-fault blackhole true",
+	  "*: \"blackhole\": \"@\" is missing; accepted: KIND[:HOST,...]@FROM..[TO]" },
 	{ "allow", "--allow a_b:x true",
 	  "*: \"a_b:x\": the port is not one of 1 to 65535; accepted: HOST[:PORT] with a.b.c.d, "
 	  "a.b.c.d/N, [IPv6], [IPv6/N], a name or *.domain" },
