@@ -14,7 +14,8 @@ foreach(name schema statements)
   set(text ${CMAKE_SOURCE_DIR}/runtime/store/${name}.sql)
   set(source ${CMAKE_BINARY_DIR}/store-${name}.c)
   add_custom_command(OUTPUT ${source}
-    COMMAND ${CMAKE_COMMAND} -DINPUT=${text} -DNAME=mr_sql_${name} -DOUTPUT=${source}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${text} -DNAME=mr_sql_${name}
+      -DHEADER=runtime/store/sections.h -DOUTPUT=${source}
       -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${text} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding ${name}.sql"

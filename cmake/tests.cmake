@@ -8,7 +8,7 @@
 # tests/helpers/NAME.c are static programs that run inside the sandbox.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-set(test_libraries mr_flow mr_docker mr_qemu mr_backend mr_scenario mr_input mr_export mr_store mr_spool mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
+set(test_libraries mr_section mr_flow mr_docker mr_qemu mr_backend mr_scenario mr_input mr_export mr_store mr_spool mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
 
 function(menace_cmocka_tests label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/test-*.c)

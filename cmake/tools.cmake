@@ -55,7 +55,7 @@ add_library(menace_commands OBJECT tools/cmd.c tools/doctor_host.c tools/doctor_
   tools/events.c tools/flow_session.c tools/handover.c tools/interrupts.c tools/matrix_cell.c tools/matrix_html.c
   tools/matrix_report.c tools/matrix_run.c tools/learned.c tools/live.c tools/outfile.c tools/progress.c
   tools/screen.c tools/stubs.c tools/term.c tools/optable.c tools/symbols.c ${commands})
-target_link_libraries(menace_commands PUBLIC mr_flow mr_backend mr_scenario mr_input mr_export mr_store mr_supervise mr_bpf mr_launch mr_spec
+target_link_libraries(menace_commands PUBLIC mr_section mr_flow mr_backend mr_scenario mr_input mr_export mr_store mr_supervise mr_bpf mr_launch mr_spec
   mr_cgroups mr_netns mr_base)
 add_executable(menace tools/menace.c)
 target_link_libraries(menace PRIVATE menace_commands)

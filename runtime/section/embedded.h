@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs in Python that are part of ours: texts
+ */
+#pragma once
+
+extern const char mr_section_extract_py[];

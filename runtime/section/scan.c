@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scan
+ *
+ * Files are read here, once, and their contents go into the sandbox: what was hashed is what was parsed,
+ * and the parser sees nothing else.  Many files share one run, for a start costs more than parsing.  Each
+ * file has a line of its own in the reply, written at once, so when a run is ended early the file after the
+ * last line is what ended it; the run after that goes on with the next one.
+ */
+#include "runtime/section/scan.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/log.h"
+#include "runtime/base/loop.h"
+#include "runtime/base/str.h"
+#include "runtime/section/box.h"
+#include "runtime/section/cache.h"
+#include "runtime/section/embedded.h"
+#include "runtime/section/walk.h"
+
+#define WALL_MS 20000
+#define MEMORY (768u << 20)
+#define REPLY_MAX (15u << 20)
+#define BATCH_BYTES (2u << 20) /* of files in one run */
+#define BROKEN_MAX 8 /* runs that were ended early */
+
+/* One content that the cache does not know. */
+struct unknown {
+	char sha256[MR_HASH_HEX_SIZE];
+	char *data;
+	size_t size;
+};
+
+struct scan {
+	const struct mr_section_scan_opts *opts;
+	char folder[PATH_MAX], name[MR_HASH_HEX_SIZE], version[MR_HASH_HEX_SIZE];
+	json_t *files; /* {"path", "size", "sha256"} */
+	json_t *before, *known; /* by hash: of the cache, and what is in the folder now */
+	struct unknown *unknown;
+	size_t n_unknown, cap, n_cached, n_broken;
+};
+
+char *mr_section_id(const char *path, const char *name)
+{
+	return name[0] ? mr_str_format("%s:%s", path, name) : mr_str_dup(path);
+}
+
+/* --- files ----------------------------------------------------------------- */
+
+static int take_file(const char *path, char **data, size_t size, void *owner, struct mr_error *err)
+{
+	struct scan *s = owner;
+	char sha256[MR_HASH_HEX_SIZE];
+	json_t *found;
+
+	(void)err;
+	mr_hash_hex(*data, size, sha256);
+	json_array_append_new(s->files, json_pack("{s:s, s:I, s:s}", "path", path, "size",
+						  (json_int_t)size, "sha256", sha256));
+	found = json_object_get(s->before, sha256);
+	if (found)
+		s->n_cached++;
+	if (json_object_get(s->known, sha256))
+		return 0;
+	json_object_set_new(s->known, sha256, found ? json_incref(found) : json_null());
+	if (found)
+		return 0;
+	s->unknown = mr_str_grow(s->unknown, s->n_unknown, &s->cap, sizeof(*s->unknown));
+	s->unknown[s->n_unknown] = (struct unknown){ .data = mr_take_ptr(*data), .size = size };
+	memcpy(s->unknown[s->n_unknown++].sha256, sha256, sizeof(sha256));
+	return 0;
+}
+
+/* --- replies --------------------------------------------------------------- */
+
+static bool is_shaped(const json_t *row)
+{
+	static const struct {
+		const char *key;
+		json_type type;
+	} members[] = {
+		{ "name", JSON_STRING },   { "kind", JSON_STRING }, { "first", JSON_INTEGER },
+		{ "last", JSON_INTEGER },  { "hints", JSON_ARRAY }, { "reach", JSON_ARRAY },
+		{ "sha256", JSON_STRING },
+	};
+
+	for (size_t i = 0; i < N_ELEMENTS(members); i++) {
+		const json_t *member = json_object_get(row, members[i].key);
+
+		if (!member || json_typeof(member) != members[i].type)
+			return false;
+	}
+	return true;
+}
+
+static bool is_reply(const json_t *reply)
+{
+	const json_t *error = json_object_get(reply, "error");
+	const json_t *sections = json_object_get(reply, "sections");
+
+	if (error)
+		return json_is_integer(json_object_get(error, "line")) &&
+		       json_is_string(json_object_get(error, "message"));
+	for (size_t i = 0; i < json_array_size(sections); i++)
+		if (!is_shaped(json_array_get(sections, i)))
+			return false;
+	return json_array_size(sections) > 0;
+}
+
+static json_t *make_error(const char *message)
+{
+	return json_pack("{s:{s:i, s:s}}", "error", "line", 0, "message", message);
+}
+
+/* Lines of whole replies, from the first-th unknown on; how many there were. */
+static size_t take_replies(struct scan *s, size_t first, size_t n, const char *text)
+{
+	struct mr_error why = MR_ERROR_INIT;
+	size_t done = 0;
+
+	for (const char *end; done < n && (end = strchr(text, '\n')); text = end + 1) {
+		mr_auto_json json_t *reply = NULL;
+
+		if (mr_json_parse(text, (size_t)(end - text), "reply", &reply, &why) < 0 ||
+		    json_integer_value(json_object_get(reply, "n")) != (json_int_t)done ||
+		    !is_reply(reply))
+			break;
+		json_object_del(reply, "n");
+		json_object_set(s->known, s->unknown[first + done].sha256, reply);
+		done++;
+	}
+	return done;
+}
+
+/* Why a run was ended before it was through. */
+static char *why_ended(const json_t *result)
+{
+	const char *reason = mr_json_text_or_empty(result, "reason");
+	const char *signal = mr_json_text_or_empty(json_object_get(result, "exit"), "signal_name");
+
+	if (strcmp(reason, "exited") == 0)
+		return mr_str_dup("its parser gave no usable answer");
+	return mr_str_format("its parser was ended: %s%s%s", reason, signal[0] ? " " : "", signal);
+}
+
+/* --- runs ------------------------------------------------------------------ */
+
+static size_t fill_batch(const struct scan *s, size_t first, struct mr_buf *input)
+{
+	size_t n = 0;
+
+	while (first + n < s->n_unknown &&
+	       (n == 0 || input->len + s->unknown[first + n].size <= BATCH_BYTES)) {
+		const struct unknown *u = &s->unknown[first + n];
+
+		mr_buf_printf(input, "{\"n\": %zu, \"size\": %zu}\n", n, u->size);
+		mr_buf_addn(input, u->data, u->size);
+		n++;
+	}
+	return n;
+}
+
+static int run_box(const struct scan *s, struct mr_section_box *box, struct mr_loop *loop,
+		   const struct mr_buf *input, const json_t **ret, struct mr_error *err)
+{
+	const struct mr_section_box_opts opts = {
+		.loop = loop,
+		.program = s->opts->program,
+		.store = s->opts->store,
+		.name = "sections",
+		.script = mr_section_extract_py,
+		.input = input->text,
+		.input_size = input->len,
+		.wall_ms = WALL_MS,
+		.memory_bytes = MEMORY,
+		.output_bytes = REPLY_MAX,
+	};
+	int r = mr_section_box_start(box, &opts, err);
+
+	while (r >= 0 && !box->ended)
+		r = mr_loop_run_once(loop, -1, err);
+	return r < 0 ? r : mr_section_box_result(box, ret, err);
+}
+
+static int judge(const json_t *result, struct mr_error *err)
+{
+	const char *message = mr_json_text_or_empty(json_object_get(result, "error"), "message");
+
+	if (message[0])
+		return mr_err(err, MR_E_SYS, EIO, "the parser's sandbox: %.300s", message);
+	if (strcmp(mr_json_text_or_empty(result, "reason"), "killed_by_user") == 0)
+		return mr_err(err, MR_E_SYS, EINTR, "interrupted");
+	return 0;
+}
+
+/* From the first-th unknown on; *ret_n of them are known afterwards. */
+static int run_batch(struct scan *s, struct mr_loop *loop, size_t first, size_t *ret_n,
+		     struct mr_error *err)
+{
+	mr_cleanup(mr_section_box_deinit) struct mr_section_box box = { 0 };
+	mr_auto_buf struct mr_buf input = { 0 };
+	const json_t *result = NULL;
+	const size_t n = fill_batch(s, first, &input);
+	size_t done;
+	int r = run_box(s, &box, loop, &input, &result, err);
+
+	if (r == 0)
+		r = judge(result, err);
+	if (r < 0)
+		return r;
+	done = take_replies(s, first, n,
+			    mr_json_text_or_empty(json_object_get(result, "stdout"), "text"));
+	if (done < n &&
+	    (done == 0 || strcmp(mr_json_text_or_empty(result, "reason"), "output_limit") != 0)) {
+		mr_auto_free char *why = why_ended(result);
+
+		json_object_set_new(s->known, s->unknown[first + done++].sha256, make_error(why));
+		s->n_broken++;
+	}
+	*ret_n = done;
+	return 0;
+}
+
+static int run_all(struct scan *s, struct mr_error *err)
+{
+	struct mr_loop *loop = NULL;
+	size_t first = 0, n = 0;
+	int r = s->n_unknown > 0 ? mr_loop_new(&loop, err) : 0;
+
+	for (; r == 0 && first < s->n_unknown && s->n_broken < BROKEN_MAX; first += n)
+		r = run_batch(s, loop, first, &n, err);
+	for (; r == 0 && first < s->n_unknown; first++)
+		json_object_set_new(s->known, s->unknown[first].sha256,
+				    make_error("not looked at: the parser was ended too often"));
+	mr_loop_free(loop);
+	return r;
+}
+
+/* --- the whole ------------------------------------------------------------- */
+
+/* What is told depends on our program and on the interpreter. */
+static void find_version(struct scan *s)
+{
+	struct stat st = { 0 };
+	mr_auto_free char *text = NULL;
+
+	if (stat("/usr/bin/python3", &st) < 0)
+		st.st_size = 0;
+	text = mr_str_format("%s\n%lld %lld %lld", mr_section_extract_py, (long long)st.st_ino,
+			     (long long)st.st_size, (long long)st.st_mtime);
+	mr_hash_hex(text, strlen(text), s->version);
+}
+
+/* Ends of ours are tried again the next time. */
+static bool is_certain(const json_t *found)
+{
+	const char *message = mr_json_text_or_empty(json_object_get(found, "error"), "message");
+
+	return !strstr(message, "parser was ended") && !strstr(message, "no usable answer");
+}
+
+static void save(struct scan *s)
+{
+	mr_auto_json json_t *certain = json_object();
+	struct mr_error why = MR_ERROR_INIT;
+	const char *sha256;
+	json_t *found;
+
+	if (!s->opts->cache ||
+	    (s->n_unknown == 0 && json_object_size(s->known) == json_object_size(s->before)))
+		return;
+	json_object_foreach (s->known, sha256, found)
+		if (is_certain(found))
+			json_object_set(certain, sha256, found);
+	if (mr_section_cache_save(s->opts->cache, s->name, s->version, certain, &why) < 0)
+		mr_log_warn("what was found is not kept for the next time: %s", why.msg);
+}
+
+static json_t *make_document(const struct scan *s, json_t *left_out)
+{
+	size_t n_sections = 0, n_errors = 0;
+
+	for (size_t i = 0; i < json_array_size(s->files); i++) {
+		json_t *file = json_array_get(s->files, i);
+		const json_t *found =
+			json_object_get(s->known, mr_json_text_or_empty(file, "sha256"));
+
+		json_object_update(file, (json_t *)(uintptr_t)found);
+		n_sections += json_array_size(json_object_get(file, "sections"));
+		n_errors += json_object_get(file, "error") != NULL;
+	}
+	return json_pack("{s:s, s:s, s:O, s:o, s:{s:I, s:I, s:I, s:I}}", "schema",
+			 MR_SECTION_SCHEMA, "folder", s->folder, "files", s->files, "left_out",
+			 left_out, "counts", "files", (json_int_t)json_array_size(s->files),
+			 "sections", (json_int_t)n_sections, "errors", (json_int_t)n_errors,
+			 "cached", (json_int_t)s->n_cached);
+}
+
+static int scan_all(struct scan *s, json_t **ret, struct mr_error *err)
+{
+	json_t *left_out = NULL;
+	int r = mr_section_walk(s->folder, take_file, s, &left_out, err);
+
+	if (r < 0)
+		return r;
+	r = run_all(s, err);
+	if (r < 0) {
+		json_decref(left_out);
+		return r;
+	}
+	save(s);
+	*ret = make_document(s, left_out);
+	mr_assert(*ret);
+	return 0;
+}
+
+int mr_section_scan(const struct mr_section_scan_opts *opts, json_t **ret, struct mr_error *err)
+{
+	struct scan *s = mr_str_alloc(sizeof(*s));
+	char quoted[MR_STR_QUOTE_SIZE];
+	int r = 0;
+
+	s->opts = opts;
+	s->files = json_array();
+	s->known = json_object();
+	if (!realpath(opts->folder, s->folder))
+		r = mr_err(err, MR_E_USAGE, errno, "%s: %m",
+			   mr_str_quote(quoted, sizeof(quoted), opts->folder));
+	else if (!mr_str_utf8_valid(s->folder, strlen(s->folder)))
+		r = mr_err(err, MR_E_USAGE, EILSEQ, "%s is not UTF-8",
+			   mr_str_quote(quoted, sizeof(quoted), s->folder));
+	if (r == 0) {
+		mr_hash_hex(s->folder, strlen(s->folder), s->name);
+		find_version(s);
+		s->before = opts->cache ? mr_section_cache_load(opts->cache, s->name, s->version)
+					: json_object();
+		r = scan_all(s, ret, err);
+	}
+	for (size_t i = 0; i < s->n_unknown; i++)
+		free(s->unknown[i].data);
+	free(s->unknown);
+	json_decref(s->files);
+	json_decref(s->known);
+	json_decref(s->before);
+	free(s);
+	return r;
+}
