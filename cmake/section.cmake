@@ -1,6 +1,6 @@
 # Sections of Python files: two programs in Python are part of the library.
 file(GLOB section_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/section/*.c)
-foreach(name extract)
+foreach(name extract driver)
   set(text ${CMAKE_SOURCE_DIR}/runtime/section/${name}.py)
   set(source ${CMAKE_BINARY_DIR}/section-${name}.c)
   add_custom_command(OUTPUT ${source}

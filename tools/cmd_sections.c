@@ -167,7 +167,7 @@ static const struct mr_cmd scan = {
 	.run = run_scan,
 };
 
-static const struct mr_cmd *const verbs[] = { &scan, NULL };
+static const struct mr_cmd *const verbs[] = { &scan, &mr_cmd_sections_run, NULL };
 
 const struct mr_cmd mr_cmd_sections = {
 	.name = "sections",

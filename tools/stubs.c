@@ -245,18 +245,14 @@ static int read_seed(uint64_t *ret, struct mr_error *err)
 	return r < 0 ? mr_err_wrap(err, r, "SANDBOX_STUB_SEED") : 0;
 }
 
-int mr_stubs_init(struct mr_stubs *stubs, const struct mr_flow_session *session,
-		  const char *strategy, const char *menace_run, const char *store,
-		  struct mr_error *err)
+int mr_stubs_begin(struct mr_stubs *stubs, const char *strategy, const char *menace_run,
+		   const char *store, struct mr_error *err)
 {
 	int r = 0;
 
-	*stubs = (struct mr_stubs){ .session = session,
-				    .plugin = { .menace_run = menace_run, .store = store },
+	*stubs = (struct mr_stubs){ .plugin = { .menace_run = menace_run, .store = store },
 				    .strategy = strategy,
-				    .seed = MR_STUBS_NO_SEED,
-				    .history = json_array(),
-				    .secrets = find_secrets(session->flow->document) };
+				    .seed = MR_STUBS_NO_SEED };
 	if (!strategy)
 		stubs->strategy = variable("SANDBOX_STUB_STRATEGY");
 	if (stubs->strategy)
@@ -265,8 +261,18 @@ int mr_stubs_init(struct mr_stubs *stubs, const struct mr_flow_session *session,
 		mr_err_wrap(err, r, "%s", strategy ? "--stub-strategy" : "SANDBOX_STUB_STRATEGY");
 	if (r == 0)
 		r = check_order(variable("SANDBOX_STUB_STRATEGY_ORDER"), err);
-	if (r == 0)
-		r = read_seed(&stubs->seed, err);
+	return r < 0 ? r : read_seed(&stubs->seed, err);
+}
+
+int mr_stubs_init(struct mr_stubs *stubs, const struct mr_flow_session *session,
+		  const char *strategy, const char *menace_run, const char *store,
+		  struct mr_error *err)
+{
+	int r = mr_stubs_begin(stubs, strategy, menace_run, store, err);
+
+	stubs->session = session;
+	stubs->history = json_array();
+	stubs->secrets = find_secrets(session->flow->document);
 	return r < 0 ? r : load_history(stubs, err);
 }
 
@@ -307,37 +313,46 @@ static int read_plugin(const char *strategy, json_t **ret, struct mr_error *err)
 	return 0;
 }
 
+int mr_stubs_input(const struct mr_stubs *stubs, const char *strategy, struct mr_input_opts *ret,
+		   json_t **ret_program, struct mr_error *err)
+{
+	mr_auto_json json_t *program = NULL;
+	int r;
+
+	*ret = (struct mr_input_opts){
+		.strategy = strategy ? strategy : stubs->strategy,
+		.order = variable("SANDBOX_STUB_STRATEGY_ORDER"),
+		.random_config = variable("SANDBOX_STUB_RANDOM_CONFIG"),
+		.model = variable("SANDBOX_STUB_MODEL"),
+		.plugin = mr_flow_plugin_run,
+		.owner = (void *)(uintptr_t)&stubs->plugin,
+	};
+	r = read_plugin(ret->strategy, &program, err);
+	if (r == 0 && !program)
+		r = read_plugin(ret->model, &program, err);
+	if (r < 0)
+		return r;
+	ret->program = program;
+	*ret_program = mr_take_ptr(program);
+	return 0;
+}
+
 int mr_stubs_make(const struct mr_stubs *stubs, const struct mr_stubs_opts *opts,
 		  struct mr_flow **ret, size_t *ret_edge_cases, struct mr_error *err)
 {
 	const struct mr_flow_session *session = stubs->session;
 	mr_auto_json json_t *program = NULL;
 	mr_auto_json json_t *document = NULL;
-	struct mr_flow_plugin plugin = stubs->plugin;
-	struct mr_flow_inputs_opts make = {
-		.input = { .seed = opts->seed,
-			   .index = opts->index,
-			   .strategy = stubs->strategy,
-			   .order = variable("SANDBOX_STUB_STRATEGY_ORDER"),
-			   .random_config = variable("SANDBOX_STUB_RANDOM_CONFIG"),
-			   .model = variable("SANDBOX_STUB_MODEL"),
-			   .plugin = mr_flow_plugin_run,
-			   .owner = &plugin },
-		.history = stubs->history,
-		.answers = opts->answers,
-	};
-	int r;
+	struct mr_flow_inputs_opts make = { .history = stubs->history, .answers = opts->answers };
+	int r = mr_stubs_input(stubs, opts->inputs ? opts->inputs->strategy : NULL, &make.input,
+			       &program, err);
 
+	make.input.seed = opts->seed;
+	make.input.index = opts->index;
 	if (opts->inputs) {
-		if (opts->inputs->strategy)
-			make.input.strategy = opts->inputs->strategy;
 		make.input.corrupt = opts->inputs->corrupt;
 		make.edge_cases = opts->inputs->edge_cases;
 	}
-	r = read_plugin(make.input.strategy, &program, err);
-	if (r == 0 && !program)
-		r = read_plugin(make.input.model, &program, err);
-	make.input.program = program;
 	if (r == 0)
 		r = mr_flow_make_inputs(session->flow->document, &make, &document, ret_edge_cases,
 					err);

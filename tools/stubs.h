@@ -18,6 +18,7 @@ struct mr_condition_inputs;
 struct mr_error;
 struct mr_flow;
 struct mr_flow_session;
+struct mr_input_opts;
 
 struct mr_stubs {
 	const struct mr_flow_session *session;
@@ -34,7 +35,15 @@ struct mr_stubs {
 int mr_stubs_init(struct mr_stubs *stubs, const struct mr_flow_session *session,
 		  const char *strategy, const char *menace_run, const char *store,
 		  struct mr_error *err);
+/* The same without a workflow and its history; nothing is to be released. */
+int mr_stubs_begin(struct mr_stubs *stubs, const char *strategy, const char *menace_run,
+		   const char *store, struct mr_error *err);
 void mr_stubs_deinit(struct mr_stubs *stubs);
+
+/* How values are made up: all but seed, index, names and history.  strategy: one that wins, or NULL.
+ * *ret borrows from stubs and from *ret_program, a new reference or NULL. */
+int mr_stubs_input(const struct mr_stubs *stubs, const char *strategy, struct mr_input_opts *ret,
+		   json_t **ret_program, struct mr_error *err);
 
 struct mr_stubs_opts {
 	uint64_t seed, index;
