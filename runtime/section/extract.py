@@ -115,12 +115,18 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = FUNCTIONS + (ast.ClassDef,)
 
 
-class Hints(ast.NodeVisitor):
-    """What one section says of itself; what it defines inside is part of it, but for a module and a class."""
+def now(node):
+    """What of a function runs where it is defined."""
+    return list(node.decorator_list) + [d for d in node.args.defaults + node.args.kw_defaults if d]
 
-    def __init__(self, names, owner):
+
+class Hints(ast.NodeVisitor):
+    """What one section says of itself."""
+
+    def __init__(self, names, owner, inside):
         self.names = names  # of the file's imports: as what -> module
         self.owner = owner  # class of a method, or None
+        self.inside = inside  # False: only what runs at the time of the import
         self.found = {}
         self.uses = set()  # names and methods of the same file
 
@@ -133,6 +139,15 @@ class Hints(ast.NodeVisitor):
                 self.add(BY_MODULE[name], node, what)
                 return
             name = name.rpartition(".")[0]
+
+    def visit_FunctionDef(self, node):
+        if self.inside:
+            self.generic_visit(node)
+            return
+        for part in now(node):
+            self.visit(part)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Import(self, node):
         for alias in node.names:
@@ -193,13 +208,6 @@ class Hints(ast.NodeVisitor):
         self.add("write" if writes else "read", node, what)
 
 
-def later(node):
-    """Bodies that do not run where they are defined; what does is kept."""
-    if isinstance(node, FUNCTIONS):
-        return list(node.decorator_list) + [d for d in node.args.defaults + node.args.kw_defaults if d]
-    return list(node.decorator_list) + list(node.bases) + [k.value for k in node.keywords]
-
-
 class File:
     def __init__(self, source):
         with warnings.catch_warnings():
@@ -211,20 +219,8 @@ class File:
         self.seen = {}
 
     def hints_of(self, nodes, owner, inside):
-        hints = Hints(self.names if not inside else dict(self.names), owner)
-        todo = list(nodes)
-        if not inside:  # at the time of the import
-            flat = []
-            while todo:
-                node = todo.pop(0)
-                if isinstance(node, DEFINITIONS):
-                    todo = later(node) + (node.body if isinstance(node, ast.ClassDef) else []) + todo
-                elif isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
-                    flat.append(node)
-                else:
-                    flat.append(node)
-            todo = flat
-        for node in todo:
+        hints = Hints(dict(self.names) if inside else self.names, owner, inside)
+        for node in nodes:
             hints.visit(node)
         return hints
 
@@ -257,7 +253,7 @@ class File:
             self.walk(node.body, name + ".", "class" if inside != "function" else inside, name)
             return
         kind = {"module": "function", "class": "method", "function": "nested"}[inside]
-        hints = self.hints_of(later(node) + node.body, owner, True)
+        hints = self.hints_of(now(node) + node.body, owner, True)
         self.add(kind, name, node, first, node.end_lineno, hints,
                  {"async": isinstance(node, ast.AsyncFunctionDef), "decorators": decorators,
                   "parameters": parameters_of(node.args), "returns": text_of(node.returns) if node.returns else None})
