@@ -18,6 +18,7 @@
 
 #define OUTPUT_MAX 4096 /* bytes of what it wrote in a row */
 #define EXAMPLES_MAX 20
+#define SAID_MAX 4096 /* bytes of a text that it says; the driver's are shorter */
 
 /* Whether this kind was seen: a number, or null; what of it goes to examples. */
 typedef json_t *seen_fn(const json_t *result, json_t *examples);
@@ -157,6 +158,24 @@ static json_t *unknown_outcome(const char *why)
 			 why);
 }
 
+/* Of what it says only what the driver would have said, and no more of it. */
+static json_t *take_members(const json_t *said)
+{
+	static const char *const texts[] = { "state", "type", "message", "value", "file" };
+	const json_t *line = json_object_get(said, "line");
+	json_t *taken = json_pack("{s:s}", "said_by", "program");
+
+	for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
+		json_t *text = json_object_get(said, texts[i]);
+
+		if (json_is_string(text) && json_string_length(text) <= SAID_MAX)
+			json_object_set(taken, texts[i], text);
+	}
+	if (json_is_integer(line))
+		json_object_set_new(taken, "line", json_integer(json_integer_value(line)));
+	return taken;
+}
+
 /* One line that is a JSON object with a state of ours, and nothing beside it. */
 static json_t *take_outcome(const json_t *result)
 {
@@ -173,10 +192,8 @@ static json_t *take_outcome(const json_t *result)
 		return unknown_outcome("what it says cannot be read");
 	state = mr_json_text_or_empty(said, "state");
 	for (size_t i = 0; i < N_ELEMENTS(states); i++)
-		if (strcmp(states[i], state) == 0) {
-			json_object_set_new(said, "said_by", json_string("program"));
-			return json_incref(said);
-		}
+		if (strcmp(states[i], state) == 0)
+			return take_members(said);
 	return unknown_outcome("what it says cannot be read");
 }
 
@@ -206,7 +223,7 @@ json_t *mr_section_broken(const json_t *chosen, const char *why, json_t *inputs)
 	return row;
 }
 
-/* "passed" and "failed" need both: how the kernel saw it end, and what it says. */
+/* What it says counts only where the kernel saw it end as the driver ends. */
 static const char *find_state(const json_t *result, const json_t *outcome)
 {
 	const bool ended_well = strcmp(mr_json_text_or_empty(result, "reason"), "exited") == 0 &&
