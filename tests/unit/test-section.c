@@ -199,6 +199,7 @@ static void the_programs_word_is_not_the_end(void **state)
 				    cases[i].outcome);
 		assert_string_equal(json_string_value(mr_json_at(row, "outcome", "said_by", NULL)),
 				    "program");
+		assert_null(mr_json_at(row, "outcome", "reason", NULL));
 	}
 }
 
