@@ -42,6 +42,7 @@ TYPES = {
 }
 TEXT_MAX = 200
 HINTS_MAX = 50
+SECTIONS_MAX = 10000
 
 
 def text_of(node):
@@ -225,6 +226,8 @@ class File:
         return hints
 
     def add(self, kind, name, node, first, last, hints, extra):
+        if len(self.rows) >= SECTIONS_MAX:
+            raise ValueError("over %d sections" % SECTIONS_MAX)
         count = self.seen[name] = self.seen.get(name, 0) + 1
         source = b"".join(self.lines[first - 1 : last])
         found = sorted(hints.found.items(), key=lambda item: (item[1], item[0]))
@@ -270,24 +273,32 @@ class File:
             elif isinstance(node, (ast.ExceptHandler, ast.match_case)):
                 todo = list(node.body) + todo
 
+    def spread(self, last):
+        """Kinds of what is used are kinds of whoever uses it; each pair is looked at once for a kind."""
+        users = {}
+        for row in self.rows:
+            uses = row["_uses"]
+            if row["kind"] == "method":
+                uses = uses | {row["_plain"].rpartition(".")[0] + ".__init__"}
+            for name in uses:
+                if name and name in last:
+                    users.setdefault(name, []).append(row)
+        todo = [row for row in self.rows if row["_kinds"]]
+        while todo:
+            row = todo.pop()
+            if last[row["_plain"]] is not row:
+                continue
+            for user in users.get(row["_plain"], []):
+                if not row["_kinds"] <= user["_kinds"]:
+                    user["_kinds"] |= row["_kinds"]
+                    todo.append(user)
+
     def finish(self):
-        by_name = {}
+        last = {row["_plain"]: row for row in self.rows}
+        self.spread(last)
         for row in self.rows:
-            by_name.setdefault(row["_plain"], []).append(row)
-        for row in self.rows:
-            row["shadowed"] = row is not by_name[row["_plain"]][-1]
-            reach, todo = set(), [row]
-            met = set()
-            while todo:
-                one = todo.pop()
-                if id(one) in met:
-                    continue
-                met.add(id(one))
-                reach |= one["_kinds"]
-                for name in one["_uses"] | ({one["_plain"].rpartition(".")[0] + ".__init__"} if one["kind"] == "method" else set()):
-                    todo += by_name.get(name, []) if name else []
-            row["reach"] = sorted(reach)
-        for row in self.rows:
+            row["shadowed"] = row is not last[row["_plain"]]
+            row["reach"] = sorted(row["_kinds"])
             for key in ("_plain", "_uses", "_kinds"):
                 del row[key]
         return self.rows

@@ -142,6 +142,14 @@ static size_t take_replies(struct scan *s, size_t first, size_t n, const char *t
 	return done;
 }
 
+/* All that it said, or the beginning of too much. */
+static const char *find_said(const json_t *result)
+{
+	const json_t *said = json_object_get(result, "stdout");
+
+	return mr_json_text_or_empty(said, json_object_get(said, "text") ? "text" : "head");
+}
+
 /* Why a run was ended before it was through. */
 static char *why_ended(const json_t *result)
 {
@@ -218,8 +226,7 @@ static int run_batch(struct scan *s, struct mr_loop *loop, size_t first, size_t 
 		r = judge(result, err);
 	if (r < 0)
 		return r;
-	done = take_replies(s, first, n,
-			    mr_json_text_or_empty(json_object_get(result, "stdout"), "text"));
+	done = take_replies(s, first, n, find_said(result));
 	if (done < n &&
 	    (done == 0 || strcmp(mr_json_text_or_empty(result, "reason"), "output_limit") != 0)) {
 		mr_auto_free char *why = why_ended(result);

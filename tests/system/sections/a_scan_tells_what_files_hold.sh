@@ -131,6 +131,20 @@ scan
 assert_contains "$stderr" "is no folder of yours that nobody else can write"
 assert_eq "$(json .counts.cached)" 0
 chmod 700 "$store.sections"
+# Files that are work for a parser cost no other file its place: too many sections, a long chain of calls.
+mkdir "$tmp/many"
+seq 0 10000 | sed 's/.*/def f&(): pass/' >"$tmp/many/a_over.py"
+python3 -c 'for i in range(5001): print("def f%d(): f%d()" % (i, i + 1))' >"$tmp/many/b_chain.py"
+echo 'def f5001(): eval("1")' >>"$tmp/many/b_chain.py"
+python3 -c 'print("x = a" + ".b" * 100000)' >"$tmp/many/c_deep.py"
+echo 'def ok(): pass' >"$tmp/many/d_ok.py"
+menace sections scan "$tmp/many" --json
+cp "$tmp/stdout" "$result"
+assert_eq "$(json '.files[] | "\(.path) \(.error.message | tostring | .[:16]) \(.sections | length)"')" "a_over.py ValueError: over 0
+b_chain.py null 5003
+c_deep.py RecursionError:  0
+d_ok.py null 2"
+assert_eq "$(json '.files[1].sections[1] | "\(.name) \(.reach[0])"')" "f0 code"
 # For people; without a store nothing is kept.
 MENACE_STORE=none menace sections scan "$r"
 assert_contains "$stdout" "bad.py:2: invalid syntax"
