@@ -124,8 +124,8 @@ static void all_refusals_are_told(void **state)
 	assert_int_equal(mr_choose(&in, &choice, &err), -EOPNOTSUPP);
 	assert_string_equal(err.msg,
 			    "this kernel has no sch_netem; backend docker: does not do conditions "
-			    "of the network link; backend qemu: does not do conditions of the "
-			    "network link");
+			    "and faults of the network link; backend qemu: does not do conditions "
+			    "and faults of the network link");
 }
 
 static void who_was_not_asked_is_not_taken(void **state)
