@@ -50,7 +50,7 @@ PY
 from=$((MENACE_SLOWDOWN > 1 ? 3000 * MENACE_SLOWDOWN : 1000))
 to=$((from + $(scaled 600)))
 length=$(awk "BEGIN { print ($to + $(scaled 500)) / 1000 }")
-wait=$(awk "BEGIN { print $(scaled 60) / 1000 }")
+wait=$(awk "BEGIN { print $(scaled 150) / 1000 }")
 again=$(awk "BEGIN { print $(scaled 20) / 1000 }")
 window="@${from}ms..${to}ms"
 
