@@ -190,9 +190,9 @@ static void print_attr(const struct rtattr *attr, struct mr_buf *print)
 }
 
 /* A link's settings of its protocols. */
-static void print_protocols(const struct rtattr *all, struct mr_buf *print)
+static void print_protocols(struct rtattr *all, struct mr_buf *print)
 {
-	const struct rtattr *protocol = RTA_DATA(all), *attr;
+	struct rtattr *protocol = RTA_DATA(all), *attr;
 	int left = (int)RTA_PAYLOAD(all), rest;
 
 	for (; RTA_OK(protocol, left); protocol = RTA_NEXT(protocol, left)) {
@@ -208,9 +208,9 @@ static void print_protocols(const struct rtattr *all, struct mr_buf *print)
 	}
 }
 
-static void print_link(const struct nlmsghdr *message, struct mr_buf *print)
+static void print_link(struct nlmsghdr *message, struct mr_buf *print)
 {
-	const struct rtattr *attr = IFLA_RTA(NLMSG_DATA(message));
+	struct rtattr *attr = IFLA_RTA(NLMSG_DATA(message));
 	int left = (int)IFLA_PAYLOAD(message);
 
 	mr_buf_addn(print, NLMSG_DATA(message), sizeof(struct ifinfomsg));
@@ -222,8 +222,9 @@ static void print_link(const struct nlmsghdr *message, struct mr_buf *print)
 	}
 }
 
-static int print_message(const struct nlmsghdr *message, void *owner, struct mr_error *err)
+static int print_message(const struct nlmsghdr *given, void *owner, struct mr_error *err)
 {
+	struct nlmsghdr *message = (struct nlmsghdr *)(uintptr_t)given; /* the macros want it so */
 	struct mr_buf *print = owner;
 
 	if (message->nlmsg_flags & NLM_F_DUMP_INTR)
