@@ -140,25 +140,13 @@ static int make_private(const char *path, struct mr_error *err)
 	return 0;
 }
 
-static int make_temporary(struct mr_flow_session *session, struct mr_error *err)
-{
-	const char *at = getenv("TMPDIR");
-
-	session->folder = mr_str_format("%s/menace-flow.XXXXXX", at && at[0] ? at : "/tmp");
-	if (mkdtemp(session->folder))
-		return 0;
-	free(session->folder);
-	session->folder = NULL;
-	return mr_err(err, MR_E_SYS, errno, "make a folder in %s: %m", at && at[0] ? at : "/tmp");
-}
-
 static int make_folder(struct mr_flow_session *session, struct mr_error *err)
 {
 	mr_auto_free char *all = NULL;
 	int r;
 
 	if (!session->store)
-		return make_temporary(session, err);
+		return mr_folder_temporary("flow", &session->folder, err);
 	all = mr_str_format("%s.flows", mr_store_path(session->store));
 	session->folder = mr_str_format("%s/%s", all, session->id);
 	r = make_private(all, err);

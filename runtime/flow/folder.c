@@ -210,6 +210,18 @@ int mr_folder_copy(int from_fd, int to_fd, const char *skip, struct mr_error *er
 	return copy_folder(from_fd, to_fd, skip, 0, err);
 }
 
+int mr_folder_temporary(const char *name, char **ret, struct mr_error *err)
+{
+	const char *said = getenv("TMPDIR");
+	const char *at = said && said[0] ? said : "/tmp";
+	mr_auto_free char *path = mr_str_format("%s/menace-%s.XXXXXX", at, name);
+
+	if (!mkdtemp(path))
+		return mr_err(err, MR_E_SYS, errno, "make a folder in %s: %m", at);
+	*ret = mr_take_ptr(path);
+	return 0;
+}
+
 /* --- what was kept --------------------------------------------------------- */
 
 static int remove_listed(int kept_fd, int to_fd, struct mr_error *err)

@@ -9,6 +9,8 @@
 
 struct mr_error;
 
+/* A new folder of nobody else's where temporary files go, menace-NAME.XXXXXX; its path, malloc'd. */
+int mr_folder_temporary(const char *name, char **ret, struct mr_error *err);
 /* Copy what is in from_fd into to_fd, over what is there: files and links are replaced, folders
  * joined.  skip: a name at the top that is left out, or NULL. */
 int mr_folder_copy(int from_fd, int to_fd, const char *skip, struct mr_error *err);

@@ -7,7 +7,6 @@
  */
 #include "runtime/flow/plugin.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,19 +46,6 @@ static void free_asked(struct asked *a)
 	if (a->folder && mr_folder_remove(AT_FDCWD, a->folder, &err) < 0)
 		mr_log_warn("%s is left: %s", a->folder, err.msg);
 	free(a->folder);
-}
-
-static int make_folder(struct asked *a, struct mr_error *err)
-{
-	const char *at = getenv("TMPDIR");
-	mr_auto_free char *path =
-		mr_str_format("%s/menace-plugin.XXXXXX", at && at[0] ? at : "/tmp");
-
-	if (!mkdtemp(path))
-		return mr_err(err, MR_E_SYS, errno, "make a folder in %s: %m",
-			      at && at[0] ? at : "/tmp");
-	a->folder = mr_take_ptr(path);
-	return 0;
 }
 
 static int write_files(const struct asked *a, const json_t *program, const json_t *request,
@@ -151,7 +137,7 @@ int mr_flow_plugin_run(const json_t *program, const json_t *request, json_t **re
 	mr_cleanup(free_asked) struct asked a = { 0 };
 	const json_t *result = NULL;
 	const json_t *text;
-	int r = make_folder(&a, err);
+	int r = mr_folder_temporary("plugin", &a.folder, err);
 
 	if (r == 0)
 		r = write_files(&a, program, request, err);

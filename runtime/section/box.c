@@ -4,7 +4,6 @@
  */
 #include "runtime/section/box.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,19 +23,6 @@
 #define SEEN_AS "/opt/menace-section.py"
 #define HEAD_MAX (16u << 20)
 #define PIDS_MAX 64
-
-static int make_folder(struct mr_section_box *box, struct mr_error *err)
-{
-	const char *at = getenv("TMPDIR");
-	mr_auto_free char *path =
-		mr_str_format("%s/menace-section.XXXXXX", at && at[0] ? at : "/tmp");
-
-	if (!mkdtemp(path))
-		return mr_err(err, MR_E_SYS, errno, "make a folder in %s: %m",
-			      at && at[0] ? at : "/tmp");
-	box->folder = mr_take_ptr(path);
-	return 0;
-}
 
 static int write_files(const struct mr_section_box *box, const struct mr_section_box_opts *opts,
 		       struct mr_error *err)
@@ -93,7 +79,7 @@ int mr_section_box_start(struct mr_section_box *box, const struct mr_section_box
 				       .store = opts->store,
 				       .on_end = on_end,
 				       .owner = box };
-	int r = make_folder(box, err);
+	int r = mr_folder_temporary("section", &box->folder, err);
 
 	if (r == 0)
 		r = write_files(box, opts, err);
