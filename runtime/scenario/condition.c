@@ -342,6 +342,29 @@ static void judge_inputs(const struct mr_condition *c, const json_t *result, con
 					       c->inputs.strategy));
 }
 
+/* Counts are those of all copies and steps; what they were made with is of the last. */
+static void add_failure(json_t *in_force, const char *mode, const json_t *row)
+{
+	static const char *const counts[] = { "opportunities", "fired", "bytes",
+					      "packets",       "ns",	"tasks",
+					      "processes",     "EAGAIN" };
+	const json_t *before = json_object_get(in_force, mode);
+	json_t *sum = json_copy(KEYS(row));
+
+	for (size_t i = 0; before && i < N_ELEMENTS(counts); i++) {
+		const json_t *a = json_object_get(before, counts[i]),
+			     *b = json_object_get(row, counts[i]);
+
+		if (json_is_integer(a) && json_is_integer(b))
+			json_object_set_new(sum, counts[i],
+					    json_integer(json_integer_value(a) +
+							 json_integer_value(b)));
+	}
+	if (before && !json_is_true(json_object_get(before, "made")))
+		json_object_set_new(sum, "made", json_false());
+	json_object_set_new(in_force, mode, sum);
+}
+
 static void judge_failures(const struct mr_condition *c, const json_t *result, const json_t *inputs,
 			   struct mr_condition_proof *proof)
 {
@@ -352,7 +375,7 @@ static void judge_failures(const struct mr_condition *c, const json_t *result, c
 		const char *mode = mr_json_text_or_empty(row, "mode"),
 			   *why = mr_json_text_or_empty(row, "why");
 
-		json_object_set(proof->in_force, mode, KEYS(row));
+		add_failure(proof->in_force, mode, row);
 		if (!json_is_true(json_object_get(row, "made")))
 			tell(proof->missing,
 			     json_sprintf("%s was not made%s%s", mode, why[0] ? ": " : "", why));

@@ -25,7 +25,8 @@ targets = sys.argv[4:]
 # The start of this process, which is about that of the run: an interpreter may take its time.
 begin = int(open("/proc/self/stat").read().rsplit(")")[1].split()[19]) / os.sysconf("SC_CLK_TCK")
 own = [t for t in targets if not t.endswith(".example")]
-servers = [socket.create_server((t, 7000), family=socket.AF_INET6 if ":" in t else socket.AF_INET) for t in own]
+servers = [socket.create_server((t, 7000), family=socket.AF_INET6 if ":" in t else socket.AF_INET,
+	backlog=4096) for t in own] # nobody accepts
 kept = socket.create_connection((own[0], 7000)) if own else None
 
 def ask(host):

@@ -62,7 +62,8 @@ copies=$(tried tally concurrency_spike:low)
 [ "$copies" = "CONCURRENCY_LEVEL: N of 20 copies ran at the same time" ] ||
 	assert_eq "$copies" 'concurrency_spike:low passed'
 assert_ge "$(happened concurrency_spike cpu_spike | cut -d " " -f 1)" 1 "times for a spike"
-assert_eq "$(happened concurrency_spike concurrency_spike | cut -d ' ' -f 2)" 1
+assert_eq "$(happened concurrency_spike concurrency_spike | cut -d ' ' -f 1)" 20 "copies that may be joined by tasks"
+assert_ge "$(happened concurrency_spike concurrency_spike | cut -d ' ' -f 2)" 1 "copies that were"
 
 # A link with 200 ms each way and loss, and late answers: where the kernel can do it.
 [ "$("$MENACE" doctor --json | jq -r '.checks[] | select(.name == "netem") | .state')" = ok ] || exit 0

@@ -50,5 +50,6 @@ assert_match "$stderr" "write record to $store\.spool: it took 100 of [0-9]+ byt
 ulimit -S -f unlimited
 menace ingest
 assert_contains "$stdout" "5 taken in"
-assert_eq "$("$MENACE" runs --json --sort oldest | jq -r .exit_code | tr '\n' ' ')" "3 1 2 3 4 "
+# Not by time: somebody may be setting the clock.
+assert_eq "$("$MENACE" runs --json | jq -r .exit_code | sort -n | tr '\n' ' ')" "1 2 3 3 4 "
 assert_verified
