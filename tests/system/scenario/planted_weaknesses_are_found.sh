@@ -54,10 +54,10 @@ assert_eq "$(tried tally schema_drift:low)" 'schema_drift:low failed step "count
 assert_eq "$(json '.cells[] | select(.arm == "on") | .said')" "not all votes were counted"
 assert_eq "$(happened schema_drift stubs)" "1 1"
 
-# Many copies at once, with more tasks within each and a busy processor beside them.  Where all is slow they
-# may not be at one time, which is told.
+# Many copies at once, with more tasks within each and a busy processor beside them.  On a busy machine not half
+# of them may be at one time, which is told.
 copies=$(tried tally concurrency_spike:low 3)
-[ "$MENACE_SLOWDOWN" -gt 1 ] && [ "$copies" = "concurrency_spike:low inconclusive" ] &&
+[ "$copies" = "concurrency_spike:low inconclusive" ] &&
 	copies="$(json '.cells[] | select(.arm == "on") | .why[0]' | sed 's/at most [0-9]* of/N of/')"
 [ "$copies" = "CONCURRENCY_LEVEL: N of 20 copies ran at the same time" ] ||
 	assert_eq "$copies" 'concurrency_spike:low passed'
