@@ -77,7 +77,8 @@ target_link_libraries(menace-symbolize PRIVATE PkgConfig::LIBDW)
 add_dependencies(menace menace-symbolize)
 
 # Manual pages: the tables become OPTIONS, FIELDS and the like.
-add_executable(gen-docs tools/gen-docs.c tools/gen-docs-backends.c tools/gen-docs-presets.c tools/cli.c tools/options.c)
+add_executable(gen-docs tools/gen-docs.c tools/gen-docs-backends.c tools/gen-docs-presets.c tools/gen-docs-schema.c
+  tools/cli.c tools/options.c)
 target_link_libraries(gen-docs PRIVATE menace_commands mr_backend mr_spec mr_base)
 find_program(SCDOC scdoc REQUIRED)
 foreach(page menace.1 menace-run.1 menace-flow.5 menace-policy.5 menace-spec.5 menace-store.5)

@@ -35,3 +35,5 @@ void mr_docs_put_backends(void);
 void mr_docs_put_scenarios(void);
 void mr_docs_put_edge_cases(void);
 void mr_docs_put_strategies(void);
+/* The schema, as JSON on standard output; the exit status. */
+int mr_docs_put_schema(void);

@@ -53,7 +53,7 @@ static int add_all(FILE *ledger)
 	int rejected = 0;
 
 	while ((length = getline(&line, &size, stdin)) >= 0) {
-		struct entry entry = {0};
+		struct entry entry = { 0 };
 
 		if (length && line[length - 1] == '\n')
 			line[length - 1] = '\0';
