@@ -423,10 +423,10 @@ static void replies_are_bounded(void **state)
 		if (r == 0)
 			json_decref(value);
 	}
-	strcpy(deep, "{\"stubs\": [");
+	memcpy(deep, "{\"stubs\": [", 11);
 	memset(deep + 11, '[', 70);
 	memset(deep + 81, ']', 70);
-	strcpy(deep + 151, "]}");
+	memcpy(deep + 151, "]}", 3);
 	assert_true(mr_input_parse_reply(deep, strlen(deep), &value, &err) < 0);
 	assert_string_equal(err.msg, "its reply: stubs: it is nested more than 64 deep");
 	memset(large, ' ', MR_INPUT_REPLY_MAX + 1);
