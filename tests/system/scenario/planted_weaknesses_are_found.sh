@@ -18,7 +18,8 @@ gcc -O1 -fstack-protector-strong -o "$tmp/projects/ledger/ledger" "$tmp/projects
 # tried PROJECT PROFILES [SEED]: a line each, "PROFILE:LEVEL VERDICT", and what it said last where it failed.
 tried()
 {
-	menace scenario run "$tmp/projects/$1/flow.json" --scenarios "$2" -s "${3:-5}" -j 2 --json
+	menace scenario run "$tmp/projects/$1/flow.json" --scenarios "$2" -s "${3:-5}" -j 2 \
+		--max-memory 16Gi --json
 	cp "$tmp/stdout" "$result"
 	json '.cells[] | select(.arm == "on") | [.scenario + ":" + .level, .verdict, .failed_because // empty] | join(" ")'
 }
