@@ -56,15 +56,17 @@ assert_eq "$(json '.cells[] | select(.arm == "on") | .said')" "not all votes wer
 assert_eq "$(happened schema_drift stubs)" "1 1"
 
 # Many copies at once, with more tasks within each and a busy processor beside them.  On a busy machine not half
-# of them may be at one time, which is told.
-copies=$(tried tally concurrency_spike:low 3)
-[ "$copies" = "concurrency_spike:low inconclusive" ] &&
-	copies="$(json '.cells[] | select(.arm == "on") | .why[0]' | sed 's/at most [0-9]* of/N of/')"
-[ "$copies" = "CONCURRENCY_LEVEL: N of 20 copies ran at the same time" ] ||
-	assert_eq "$copies" 'concurrency_spike:low passed'
-# All copies of a cell have one seed, and by this one each is met at its first occasion.
-assert_ge "$(happened concurrency_spike concurrency_spike | cut -d ' ' -f 2)" 20 "times that tasks joined"
-assert_ge "$(happened concurrency_spike cpu_spike | cut -d ' ' -f 2)" 1 "spikes"
+# of them may be at one time, which is told; an emulated one takes minutes for them.
+if [ "$MENACE_SLOWDOWN" -lt 5 ]; then
+	copies=$(tried tally concurrency_spike:low 3)
+	[ "$copies" = "concurrency_spike:low inconclusive" ] &&
+		copies="$(json '.cells[] | select(.arm == "on") | .why[0]' | sed 's/at most [0-9]* of/N of/')"
+	[ "$copies" = "CONCURRENCY_LEVEL: N of 20 copies ran at the same time" ] ||
+		assert_eq "$copies" 'concurrency_spike:low passed'
+	# All copies of a cell have one seed, and by this one each is met at its first occasion.
+	assert_ge "$(happened concurrency_spike concurrency_spike | cut -d ' ' -f 2)" 20 "times that tasks joined"
+	assert_ge "$(happened concurrency_spike cpu_spike | cut -d ' ' -f 2)" 1 "spikes"
+fi
 
 # A link with 200 ms each way and loss, and late answers: where the kernel can do it.
 [ "$("$MENACE" doctor --json | jq -r '.checks[] | select(.name == "netem") | .state')" = ok ] || exit 0
