@@ -21,7 +21,8 @@ struct mr_runners;
 struct mr_flow_run_opts {
 	struct mr_loop *loop;
 	const struct mr_flow *flow; /* outlives the run */
-	struct mr_runners *runners; /* who does the steps, and outlives the run; NULL: a process each */
+	struct mr_runners
+		*runners; /* who does the steps, and outlives the run; NULL: a process each */
 	const char *program; /* else: path of menace-run */
 	const char *store; /* of its --store, or NULL */
 	const char *stage; /* filled by mr_fixture_stage() */

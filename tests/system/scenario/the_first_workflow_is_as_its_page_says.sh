@@ -51,7 +51,7 @@ assert_contains "$stdout" 'step "fetch": exited with status 1'
 assert_contains "$stdout" "timed out"
 command 4
 assert_status 0
-assert_contains "$stdout" 'program      ["python3","fetch.py","'$patience'"]'
+assert_contains "$stdout" "program      [\"python3\",\"fetch.py\",\"$patience\"]"
 assert_contains "$stdout" "exit status  1"
 assert_contains "$stdout" "Network link"
 assert_contains "$stdout" "$late"
