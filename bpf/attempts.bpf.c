@@ -13,17 +13,16 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define arg(n) BPF_CORE_READ(regs, dx)
 
 #define ATTEMPT(call, number, counter) ATTEMPT_IF(call, number, counter, true)
-#define ATTEMPT_IF(call, number, counter, test)                            \
-	SEC("fentry/__x64_sys_" #call)                                     \
-	int on_attempt_##call(u64 *ctx)                                    \
-	{                                                                  \
-		struct task_struct *task = (void *)bpf_get_current_task(); \
-		struct pt_regs *regs = (void *)ctx[0];                     \
-		struct served s;                                           \
-                                                                           \
-		if (!(test) || !serve(task, &s, MR_ROW_on_attempt))        \
-			return 0;                                          \
-		note_call(&s, MR_COUNTER_##counter, number, regs);         \
-		return served(&s);                                         \
+#define ATTEMPT_IF(call, number, counter, test)                    \
+	SEC("fentry/__x64_sys_" #call)                             \
+	int on_attempt_##call(u64 *ctx)                            \
+	{                                                          \
+		struct pt_regs *regs = (void *)ctx[0];             \
+		struct served s;                                   \
+                                                                   \
+		if (!(test) || !serve(&s, MR_ROW_on_attempt))      \
+			return 0;                                  \
+		note_call(&s, MR_COUNTER_##counter, number, regs); \
+		return served(&s);                                 \
 	}
 #include "bpf/attempts.def"

@@ -38,6 +38,18 @@ static uint64_t rows_of_level(enum mr_probe_level level)
 	return found;
 }
 
+uint64_t mr_probe_hooks(void)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].kind == MR_PROBE_CGROUP)
+			found |= 1ULL << i;
+	return found;
+}
+
 static int refuse_name(const char *name, struct mr_error *err)
 {
 	size_t n;
@@ -76,7 +88,7 @@ static int take_switch(struct mr_probe_choice *c, const char *text, uint64_t *me
 		return mr_err(err, MR_E_USAGE, EINVAL, "probe %s is switched twice", text + 1);
 	*met |= found;
 	if (text[0] == '+')
-		c->rows |= found;
+		c->on |= found;
 	else
 		c->off |= found;
 	return 0;
@@ -98,7 +110,7 @@ int mr_probe_choose(enum mr_probe_level level, const char *switches, struct mr_p
 		if (*switches == ',' && *++switches == '\0' && r == 0)
 			r = mr_err(err, MR_E_USAGE, EINVAL, "nothing is behind the last comma");
 	}
-	c.rows &= ~c.off;
+	c.rows = (c.rows | c.on) & ~c.off;
 	if (r == 0)
 		*ret = c;
 	return r;

@@ -141,6 +141,13 @@ struct task_io_accounting {
 struct seccomp {
 	int mode;
 };
+struct fdtable {
+	unsigned int max_fds;
+	unsigned long *open_fds;
+};
+struct files_struct {
+	struct fdtable *fdt;
+};
 struct task_struct {
 	int pid, tgid;
 	int exit_code;
@@ -152,6 +159,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct mm_struct *mm;
 	struct fs_struct *fs;
+	struct files_struct *files;
 	struct css_set *cgroups;
 	struct sched_entity se;
 	struct sched_info sched_info;
@@ -203,7 +211,7 @@ struct served {
 	u32 index;
 };
 
-/* A function of its own, so that where the member is missing nothing of it is ever reached. */
+/* Each a function of its own, so that where the member is missing nothing of it is ever reached. */
 static __noinline u64 ancestor_id_before_6_1(struct cgroup___before_6_1 *cgrp, u32 depth)
 {
 	u64 id = 0;
@@ -212,12 +220,22 @@ static __noinline u64 ancestor_id_before_6_1(struct cgroup___before_6_1 *cgrp, u
 	return id;
 }
 
-static __noinline u64 ancestor_id(struct cgroup *cgrp, u32 depth)
+static __noinline u64 ancestor_id_since_6_1(struct cgroup *cgrp, u32 depth)
 {
 	struct cgroup *up = NULL;
 
 	bpf_probe_read_kernel(&up, sizeof(up), (void *)&cgrp->ancestors[depth]);
 	return up ? BPF_CORE_READ(up, kn, id) : 0;
+}
+
+/* Not static: the verifier looks at it once, and not for each depth. */
+__noinline u64 ancestor_id(u64 group, u32 depth)
+{
+	struct cgroup *cgrp = (void *)group;
+
+	return bpf_core_field_exists(cgrp->ancestors)
+		       ? ancestor_id_since_6_1(cgrp, depth)
+		       : ancestor_id_before_6_1((void *)group, depth);
 }
 
 /* If this is the group of a run, whatever is made below it is looked for at this depth.  Of a group
@@ -257,9 +275,7 @@ static __always_inline struct mr_wire_run *find_run_above(struct cgroup *cgrp)
 			return NULL;
 		if (depth >= level)
 			continue;
-		id = bpf_core_field_exists(cgrp->ancestors)
-			     ? ancestor_id(cgrp, depth)
-			     : ancestor_id_before_6_1((void *)cgrp, depth);
+		id = ancestor_id((u64)cgrp, depth);
 		run = bpf_map_lookup_elem(&runs, &id);
 		if (run)
 			return run;
@@ -267,9 +283,56 @@ static __always_inline struct mr_wire_run *find_run_above(struct cgroup *cgrp)
 	return NULL;
 }
 
+/* Its number in its own namespace.  Of whatever is in a run that is the one its init made: no level of
+ * the sandbox lets a payload make another. */
+static __always_inline u32 inner_pid(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	unsigned int level = BPF_CORE_READ(pid, level);
+	struct upid up = {};
+
+	if (!level || level > 32)
+		return 0;
+	bpf_core_read(&up, bpf_core_type_size(struct upid),
+		      (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid));
+	return (u32)up.nr;
+}
+
+/* A function of its own: many programs ask, and few runs want to know. */
+static __noinline bool is_first(struct task_struct *task)
+{
+	return inner_pid(task) == 1;
+}
+
+/* This one, found by the group of the task; NULL for a first process that is not of it. */
+static __always_inline struct mr_wire_run *unless_first(struct task_struct *task,
+							struct mr_wire_run *run)
+{
+	if (run && run->flags & MR_WIRE_RUN_WITHOUT_INIT && is_first(task))
+		return NULL;
+	return run;
+}
+
 static __always_inline struct mr_wire_run *find_run(struct task_struct *task)
 {
-	return find_run_above(BPF_CORE_READ(task, cgroups, dfl_cgrp));
+	return unless_first(task, find_run_above(BPF_CORE_READ(task, cgroups, dfl_cgrp)));
+}
+
+/* The same for whoever runs: the kernel tells its groups with less ado. */
+static __always_inline struct mr_wire_run *find_current_run(void)
+{
+	struct mr_wire_control *c = bpf_map_lookup_elem(&control, &(u32){ 0 });
+	u64 id = bpf_get_current_cgroup_id();
+	struct mr_wire_run *run = bpf_map_lookup_elem(&runs, &id);
+
+	for (int i = 0; c && !run && i < MR_WIRE_DEPTHS; i++) {
+		if (!c->depths[i])
+			return NULL;
+		id = bpf_get_current_ancestor_cgroup_id((int)c->depths[i]);
+		if (id) /* not too deep for it */
+			run = bpf_map_lookup_elem(&runs, &id);
+	}
+	return unless_first((void *)bpf_get_current_task(), run);
 }
 
 static __always_inline bool wants(u64 rows, enum mr_wire_row row)
@@ -289,8 +352,15 @@ static __always_inline bool serve_run(const struct mr_wire_run *run, struct serv
 	return s->slot && s->slot->generation == s->generation;
 }
 
-/* Programs are there for all runs; not each run wants each of them. */
-static __always_inline bool serve(struct task_struct *task, struct served *s, enum mr_wire_row row)
+/* Whoever runs, or another.  Programs are there for all runs; not each run wants each of them. */
+static __always_inline bool serve(struct served *s, enum mr_wire_row row)
+{
+	s->began_ns = bpf_ktime_get_ns();
+	return serve_run(find_current_run(), s) && wants(s->rows, row);
+}
+
+static __always_inline bool serve_task(struct task_struct *task, struct served *s,
+				       enum mr_wire_row row)
 {
 	s->began_ns = bpf_ktime_get_ns();
 	return serve_run(find_run(task), s) && wants(s->rows, row);
@@ -323,34 +393,31 @@ static __always_inline bool is_filtered(struct task_struct *task)
 	return BPF_CORE_READ(task, seccomp.mode) == SECCOMP_MODE_FILTER;
 }
 
+/* 1 for what is below 0: no comparison, of which the verifier would follow both ways. */
+static __always_inline u64 is_negative(u64 n)
+{
+	barrier_var(n); /* or the compiler makes it one */
+	return n >> 63;
+}
+
+/* Neither inlined nor static: the verifier looks at it once, and not for each way to it. */
+__noinline int bucket_number(u64 ns)
+{
+	u64 us = ns / 1000, bucket = is_negative(-us);
+
+	for (int shift = 16; shift; shift >>= 1) {
+		u64 step = is_negative((1ULL << shift) - 1 - us) * (u64)shift;
+
+		us >>= step;
+		bucket += step;
+	}
+	return bucket < MR_WIRE_BUCKETS ? (int)bucket : MR_WIRE_BUCKETS - 1;
+}
+
 /* Of a histogram. */
 static __always_inline u32 bucket_of(u64 ns)
 {
-	u64 us = ns / 1000;
-	u32 bucket = us > 0;
-
-	for (int shift = 16; shift; shift >>= 1) {
-		if (us >> shift) {
-			us >>= shift;
-			bucket += (u32)shift;
-		}
-	}
-	return bucket & (MR_WIRE_BUCKETS - 1);
-}
-
-/* Its number in its own namespace.  Of whatever is in a run that is the one its init made: no level of
- * the sandbox lets a payload make another. */
-static __always_inline u32 inner_pid(struct task_struct *task)
-{
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	unsigned int level = BPF_CORE_READ(pid, level);
-	struct upid up = {};
-
-	if (!level || level > 32)
-		return 0;
-	bpf_core_read(&up, bpf_core_type_size(struct upid),
-		      (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid));
-	return (u32)up.nr;
+	return (u32)bucket_number(ns) & (MR_WIRE_BUCKETS - 1);
 }
 
 static __always_inline void fill(struct mr_wire_header *h, enum mr_wire_type type, u64 size,
@@ -385,14 +452,21 @@ static __always_inline void *ring_of(const struct served *s, enum mr_wire_ring r
 	return map;
 }
 
-/* The reader is woken when a quarter is full: one wake-up for each event would cost more than the
- * event. */
+/* One wake-up for each event would cost more than the event; what is vital is rare, and large. */
 static __always_inline u64 wake_up(void *map, enum mr_wire_ring ring)
 {
-	u64 bytes = ring == MR_RING_VITAL ? MR_RING_VITAL_BYTES : MR_RING_EVENTS_BYTES;
+	u64 enough = ring == MR_RING_VITAL ? MR_RING_VITAL_BYTES / 32 : MR_RING_EVENTS_BYTES / 4;
 
-	return bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) >= bytes / 4 ? BPF_RB_FORCE_WAKEUP
-								      : BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) >= enough ? BPF_RB_FORCE_WAKEUP
+								   : BPF_RB_NO_WAKEUP;
+}
+
+/* A crash leaves room for ends: there may be any number of crashes, and they are large. */
+static __always_inline bool leaves_room(void *map, enum mr_wire_type type, u64 size)
+{
+	const u64 most = MR_RING_VITAL_BYTES - MR_RING_VITAL_SPARE_BYTES;
+
+	return type != MR_WIRE_CRASH || bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) + size <= most;
 }
 
 /* Hand a record over. */
@@ -401,6 +475,7 @@ static __always_inline void emit(const struct served *s, enum mr_wire_ring ring,
 {
 	void *map = ring_of(s, ring, type);
 
-	if (map && bpf_ringbuf_output(map, record, size, wake_up(map, ring)))
+	if (map && (!leaves_room(map, type, size) ||
+		    bpf_ringbuf_output(map, record, size, wake_up(map, ring))))
 		add(&s->slot->lost_full[type], 1);
 }

@@ -58,34 +58,49 @@ static __always_inline struct dentry *dentry_of(struct file *file)
 	return (void *)(alias - bpf_core_field_offset(struct dentry, d_u));
 }
 
+/* On the way from a file up to its file system's root. */
+struct climb {
+	u64 entry;
+	struct mr_wire_module *m;
+	u32 at;
+	u32 arrived; /* at the root */
+};
+
+/* One step: 0 goes on, 1 was the last.  A callback, so that the verifier looks at it once. */
+static long climb_one(u32 i, struct climb *c)
+{
+	struct dentry *d = (void *)c->entry, *parent = BPF_CORE_READ(d, d_parent);
+	u32 at = c->at;
+	long n;
+
+	(void)i;
+	if (parent == d) {
+		c->arrived = 1;
+		return 1;
+	}
+	if (at > LAST_PLACE)
+		return 1;
+	/* Older verifiers forget the comparison, and the compiler would leave the mask out. */
+	barrier_var(at);
+	n = bpf_probe_read_kernel_str(&c->m->path[at & LAST_PLACE], NAME_MAX,
+				      BPF_CORE_READ(d, d_name.name));
+	if (n <= 0 || n >= NAME_MAX)
+		return 1;
+	c->at = at + (u32)n;
+	c->entry = (u64)parent;
+	return 0;
+}
+
 static __always_inline void read_path(struct dentry *d, struct mr_wire_module *m)
 {
-	u32 at = 0;
+	struct climb c = { .entry = (u64)d, .m = m };
 
 	_Static_assert(LAST_PLACE + 1 + NAME_MAX == MR_WIRE_MODULE_PATH, "room for a name");
 	_Static_assert((LAST_PLACE & (LAST_PLACE + 1)) == 0, "a mask");
-	for (int i = 0; i < NAMES_MAX; i++) {
-		struct dentry *parent = BPF_CORE_READ(d, d_parent);
-		long n;
-
-		if (parent == d)
-			break;
-		if (at > LAST_PLACE || i == NAMES_MAX - 1) {
-			m->flags |= MR_WIRE_MODULE_CUT;
-			break;
-		}
-		/* Older verifiers forget the comparison, and the compiler would leave the mask out. */
-		barrier_var(at);
-		n = bpf_probe_read_kernel_str(&m->path[at & LAST_PLACE], NAME_MAX,
-					      BPF_CORE_READ(d, d_name.name));
-		if (n <= 0 || n == NAME_MAX) {
-			m->flags |= MR_WIRE_MODULE_CUT;
-			break;
-		}
-		at += (u32)n;
-		d = parent;
-	}
-	m->path_bytes = at;
+	bpf_loop(NAMES_MAX, climb_one, &c, 0);
+	if (!c.arrived)
+		m->flags |= MR_WIRE_MODULE_CUT;
+	m->path_bytes = c.at;
 }
 
 /* Nodes of the tree of mappings (a maple tree): a pointer with the node's kind in it. */
@@ -96,51 +111,68 @@ static __always_inline void read_path(struct dentry *d, struct mr_wire_module *m
 #define PIVOTS_MAX 15
 #define DEPTH_MAX 6
 
-static __always_inline u64 read_slot(u64 node, bool is_arange, u32 i)
-{
-	u64 at = is_arange ? bpf_core_field_offset(struct maple_arange_64, slot)
-			   : bpf_core_field_offset(struct maple_range_64, slot);
-	u64 entry = 0;
+/* From here on what is neither inlined nor static is looked at by the verifier once, and not for each
+ * way or each time it is come to. */
 
-	bpf_probe_read_kernel(&entry, sizeof(entry), (void *)(node + at + 8ULL * i));
-	return entry;
+__noinline u64 read_slot(u64 entry, u32 i)
+{
+	u64 at = KIND_OF(entry) == KIND_ARANGE ? bpf_core_field_offset(struct maple_arange_64, slot)
+					       : bpf_core_field_offset(struct maple_range_64, slot);
+	u64 slot = 0;
+
+	bpf_probe_read_kernel(&slot, sizeof(slot), (void *)(NODE_OF(entry) + at + 8ULL * i));
+	return slot;
 }
 
-/* The entry of a node that an address falls to: pivots are last addresses, 0 is the end of them. */
-static __always_inline u64 descend(u64 entry, u64 address)
+/* The slot of a node that an address falls to: pivots are last addresses, 0 is the end of them. */
+__noinline int find_slot(u64 entry, u64 address)
 {
 	bool is_arange = KIND_OF(entry) == KIND_ARANGE;
-	u32 n = is_arange ? 9 : PIVOTS_MAX, i;
-	u64 node = NODE_OF(entry);
-	u64 pivots[PIVOTS_MAX];
 	u64 at = is_arange ? bpf_core_field_offset(struct maple_arange_64, pivot)
 			   : bpf_core_field_offset(struct maple_range_64, pivot);
+	u32 n = is_arange ? 9 : PIVOTS_MAX, i;
+	u64 pivots[PIVOTS_MAX];
 
-	if (bpf_probe_read_kernel(pivots, sizeof(pivots), (void *)(node + at)))
-		return 0;
+	if (bpf_probe_read_kernel(pivots, sizeof(pivots), (void *)(NODE_OF(entry) + at)))
+		return -1;
 	for (i = 0; i < PIVOTS_MAX; i++)
 		if (i == n || address <= pivots[i] || (i > 0 && !pivots[i]))
 			break;
-	return read_slot(node, is_arange, i);
+	return (int)i;
 }
 
-/* This and the two below are neither inlined nor static, so that the verifier looks at each once
- * and not for each frame.
- *
- * What is mapped at an address.  The helper for this can be asked once only where, as here, interrupts
+/* On the way down to what is mapped at an address. */
+struct search {
+	u64 entry, address;
+	u32 arrived;
+};
+
+static long descend_one(u32 i, struct search *s)
+{
+	u64 entry = s->entry;
+	int slot;
+
+	(void)i;
+	if (entry <= 4095)
+		return 1;
+	slot = find_slot(entry, s->address);
+	if (slot < 0)
+		return 1;
+	s->entry = read_slot(entry, (u32)slot);
+	if (KIND_OF(entry) > KIND_LEAF)
+		return 0;
+	s->arrived = 1;
+	return 1;
+}
+
+/* What is mapped at an address.  The helper for this can be asked once only where, as here, interrupts
  * are off; and it would fail whenever another thread changes the mappings. */
 __noinline u64 mapping_at(u64 root, u64 address)
 {
-	u64 entry = root;
+	struct search s = { .entry = root, .address = address };
 
-	for (int i = 0; i < DEPTH_MAX && entry > 4095; i++) {
-		bool is_leaf = KIND_OF(entry) <= KIND_LEAF;
-
-		entry = descend(entry, address);
-		if (is_leaf)
-			return entry;
-	}
-	return 0;
+	bpf_loop(DEPTH_MAX, descend_one, &s, 0);
+	return s.arrived ? s.entry : 0;
 }
 
 __noinline int note_module(u64 mapping)
@@ -182,7 +214,24 @@ __noinline int is_noted(u64 address)
 	return 0;
 }
 
-static __always_inline void note_modules(struct crash *c, struct task_struct *task)
+static long note_frame(u32 i, u64 *root)
+{
+	struct crash *c = bpf_map_lookup_elem(&crash_scratch, &(u32){ 0 });
+	struct vm_area_struct *vma;
+	u64 address;
+
+	if (!c || i >= MR_WIRE_FRAMES || i >= c->e.n_frames)
+		return 1;
+	address = c->e.frames[i];
+	if (is_noted(address))
+		return 0;
+	vma = (void *)mapping_at(*root, address);
+	if (vma && BPF_CORE_READ(vma, vm_start) <= address && address < BPF_CORE_READ(vma, vm_end))
+		note_module((u64)vma);
+	return 0;
+}
+
+static __always_inline void note_modules(struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	u64 root;
@@ -190,17 +239,7 @@ static __always_inline void note_modules(struct crash *c, struct task_struct *ta
 	if (!bpf_core_field_exists(mm->mm_mt))
 		return;
 	root = (u64)BPF_CORE_READ(mm, mm_mt.ma_root);
-	for (u32 i = 0; i < MR_WIRE_FRAMES && i < c->e.n_frames; i++) {
-		u64 address = c->e.frames[i];
-		struct vm_area_struct *vma;
-
-		if (is_noted(address))
-			continue;
-		vma = (void *)mapping_at(root, address);
-		if (vma && BPF_CORE_READ(vma, vm_start) <= address &&
-		    address < BPF_CORE_READ(vma, vm_end))
-			note_module((u64)vma);
-	}
+	bpf_loop(MR_WIRE_FRAMES, note_frame, &root, 0);
 }
 
 static __always_inline void read_frames(void *ctx, struct crash *c, const struct served *s,
@@ -216,7 +255,7 @@ static __always_inline void read_frames(void *ctx, struct crash *c, const struct
 	}
 	c->e.n_frames = (u32)n / 8;
 	c->e.n_modules = 0;
-	note_modules(c, task);
+	note_modules(task);
 }
 
 SEC("raw_tp/signal_deliver")
@@ -232,7 +271,7 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 
 	if (sig > 31 || !(CRASH_SIGNALS & BIT(sig)) || BPF_CORE_READ(action, sa.sa_handler))
 		return 0;
-	if (!serve(task, &s, MR_ROW_on_signal))
+	if (!serve(&s, MR_ROW_on_signal))
 		return 0;
 	COUNT(&s, crashes, 1);
 	c = bpf_map_lookup_elem(&crash_scratch, &(u32){ 0 });

@@ -81,12 +81,15 @@ static __always_inline bool find_ip6(struct __sk_buff *skb, struct packet *p)
 	return true;
 }
 
-/* false: nothing that is sent to a name server. */
-static __always_inline bool find_payload(struct __sk_buff *skb, struct packet *p)
+/* This and what follows that is neither inlined nor static is looked at by the verifier once, and not
+ * for each way to it.
+ *
+ * false: nothing that is sent to a name server. */
+__noinline int find_payload(struct __sk_buff *skb, struct packet *p)
 {
 	u8 head[14];
 
-	if (skb->family == AF_INET ? !find_ip4(skb, p) : !find_ip6(skb, p))
+	if (!p || (skb->family == AF_INET ? !find_ip4(skb, p) : !find_ip6(skb, p)))
 		return false;
 	if (p->transport == IPPROTO_UDP) {
 		if (!load(skb, p->at, head, 4))
@@ -104,14 +107,21 @@ static __always_inline bool find_payload(struct __sk_buff *skb, struct packet *p
 	return head[2] == 0 && head[3] == DNS_PORT;
 }
 
+/* Of the run that whoever runs is in; 0: none. */
+__noinline u64 current_generation(void)
+{
+	struct mr_wire_run *run = find_run((void *)bpf_get_current_task());
+
+	return run ? run->generation : 0;
+}
+
 static __always_inline void fill_asker(struct mr_wire_dns *e, const struct served *s)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct mr_wire_run *run = find_run(task);
 
 	fill(&e->h, MR_WIRE_DNS, sizeof(*e), s, task);
 	BPF_CORE_READ_STR_INTO(&e->comm, task, comm);
-	if (e->transport == IPPROTO_UDP && run && run->generation == s->generation)
+	if (e->transport == IPPROTO_UDP && current_generation() == s->generation)
 		return;
 	e->h.pid = e->h.tid = e->h.inner_pid = 0;
 	e->comm[0] = '\0';
@@ -156,7 +166,15 @@ struct message {
 	u32 length; /* bytes in all */
 };
 
-/* Not inlined and not static, so that the verifier looks at it once. */
+/* The slot of its run, unless that is another's by now. */
+static __always_inline bool find_slot(const struct message *m, struct served *s)
+{
+	s->index = m->slot;
+	s->generation = m->generation;
+	s->slot = bpf_map_lookup_elem(&slots, &s->index);
+	return s->slot && s->slot->generation == s->generation;
+}
+
 __noinline int take_message(struct __sk_buff *skb, struct message *m)
 {
 	u8 head[MR_WIRE_DNS_HEADER];
@@ -166,10 +184,7 @@ __noinline int take_message(struct __sk_buff *skb, struct message *m)
 	if (!m)
 		return 0;
 	kept = m->size - sizeof(head);
-	s.index = m->slot;
-	s.generation = m->generation;
-	s.slot = bpf_map_lookup_elem(&slots, &s.index);
-	if (!s.slot || s.slot->generation != s.generation)
+	if (!find_slot(m, &s))
 		return 0;
 	/* A part that may not have all of the question is as good as none. */
 	if (m->size <= sizeof(head) || (m->size < m->length && kept < MR_WIRE_DNS_MAX) ||
@@ -216,12 +231,15 @@ static __always_inline bool follow(struct stream *t, struct packet *p, u32 end)
 }
 
 /* The next message of a segment; its bytes, 0: there is none. */
-static __always_inline u32 next_message(struct __sk_buff *skb, struct stream *t, struct packet *p,
-					u32 end)
+__noinline u32 next_message(struct __sk_buff *skb, struct stream *t, struct packet *p, u32 end)
 {
-	u32 left = end - p->at, n = t->skip < left ? t->skip : left;
+	u32 left, n;
 	u8 byte;
 
+	if (!t || !p)
+		return 0;
+	left = end - p->at;
+	n = t->skip < left ? t->skip : left;
 	t->skip -= n;
 	p->at += n;
 	for (int i = 0; i < 2; i++) {
@@ -241,21 +259,25 @@ static __always_inline u32 next_message(struct __sk_buff *skb, struct stream *t,
 	return t->skip < left ? t->skip : left;
 }
 
-static __always_inline void take_segment(struct __sk_buff *skb, struct message *m,
-					 const struct served *s)
+__noinline int take_segment(struct __sk_buff *skb, struct message *m)
 {
 	u64 cookie = bpf_get_socket_cookie(skb);
-	struct stream fresh = { .next = m->p.seq }, *t;
-	struct packet *p = &m->p;
+	struct stream fresh = {}, *t;
+	struct served s = {};
+	struct packet *p;
 	u32 end = skb->len;
 
+	if (!m || !find_slot(m, &s))
+		return 0;
+	p = &m->p;
+	fresh.next = p->seq;
 	t = bpf_map_lookup_elem(&streams, &cookie);
 	if (!t) {
 		bpf_map_update_elem(&streams, &cookie, &fresh, BPF_ANY);
 		t = bpf_map_lookup_elem(&streams, &cookie);
 	}
 	if (!t || !follow(t, p, end))
-		return;
+		return 0;
 	for (int i = 0; i < MESSAGES_MAX && !t->lost; i++) {
 		m->size = next_message(skb, t, p, end);
 		m->length = t->skip;
@@ -266,10 +288,11 @@ static __always_inline void take_segment(struct __sk_buff *skb, struct message *
 	}
 	if (!t->lost && p->at + t->skip >= end) {
 		t->skip -= end - p->at;
-		return;
+		return 0;
 	}
 	t->lost = 1;
-	COUNT(s, dns_unread, 1);
+	COUNT(&s, dns_unread, 1);
+	return 0;
 }
 
 SEC("cgroup_skb/egress")
@@ -288,7 +311,7 @@ int on_query(struct __sk_buff *skb)
 	if (m.p.transport == IPPROTO_UDP)
 		take_datagram(skb, &m, &s);
 	else
-		take_segment(skb, &m, &s);
+		take_segment(skb, &m);
 	served(&s);
 	return ALLOW;
 }

@@ -4,10 +4,24 @@
  *
  * This is run for every call of every task of the host while it is attached: only for a
  * run that asks for it.  The filter comes before it: what it denies is not seen here.
+ *
+ * A second program at a tracepoint costs each call more than both of them do: a run that wants both
+ * facts has the first alone, and then it is that one which looks for both.
  */
 #include "bpf/attempts.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+static __always_inline bool is_forbidden(u32 nr)
+{
+	switch (nr) {
+#define FORBIDDEN(call, number, counter) case number:
+#include "bpf/attempts.def"
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* How the call with this number is counted; MR_COUNTER_COUNT_: it is not. */
 static __always_inline enum mr_wire_counter attempt_of(u32 nr, struct pt_regs *regs)
@@ -23,18 +37,7 @@ static __always_inline enum mr_wire_counter attempt_of(u32 nr, struct pt_regs *r
 #include "bpf/attempts.def"
 #undef arg
 	default:
-		return MR_COUNTER_COUNT_;
-	}
-}
-
-static __always_inline bool is_forbidden(u32 nr)
-{
-	switch (nr) {
-#define FORBIDDEN(call, number, counter) case number:
-#include "bpf/attempts.def"
-		return true;
-	default:
-		return false;
+		return is_forbidden(nr) ? MR_COUNTER_forbidden_calls : MR_COUNTER_COUNT_;
 	}
 }
 
@@ -46,8 +49,9 @@ int on_enter(struct bpf_raw_tracepoint_args *ctx)
 	enum mr_wire_counter counter = attempt_of(nr, regs);
 	struct served s;
 
-	if (counter == MR_COUNTER_COUNT_ ||
-	    !serve((void *)bpf_get_current_task(), &s, MR_ROW_on_enter))
+	if (counter == MR_COUNTER_COUNT_ || !serve(&s, MR_ROW_on_enter))
+		return 0;
+	if (counter == MR_COUNTER_forbidden_calls && !wants(s.rows, MR_ROW_on_forbidden))
 		return 0;
 	note_call(&s, counter, nr, regs);
 	return served(&s);
@@ -59,7 +63,7 @@ int on_forbidden(struct bpf_raw_tracepoint_args *ctx)
 	u32 nr = (u32)ctx->args[1];
 	struct served s;
 
-	if (!is_forbidden(nr) || !serve((void *)bpf_get_current_task(), &s, MR_ROW_on_forbidden))
+	if (!is_forbidden(nr) || !serve(&s, MR_ROW_on_forbidden) || wants(s.rows, MR_ROW_on_enter))
 		return 0;
 	note_call(&s, MR_COUNTER_forbidden_calls, nr, (void *)ctx->args[0]);
 	return served(&s);

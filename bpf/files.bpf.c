@@ -120,7 +120,7 @@ int on_open(u64 *ctx)
 	u32 flags = 0;
 	u64 told;
 
-	if (!serve(task, &s, MR_ROW_on_open) || !is_filtered(task))
+	if (!serve(&s, MR_ROW_on_open) || !is_filtered(task))
 		return 0;
 	COUNT(&s, files_opened, 1);
 	read_names(&o, file);

@@ -8,6 +8,7 @@
 #include "bpf/guard.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -152,7 +153,7 @@ static void deny(struct mr_asm *a, const struct mr_guard *g, enum mr_guard_hook 
 	mr_asm_call(a, BPF_FUNC_ringbuf_submit);
 	mr_asm_jump(a, BPF_JA, 0, 0, L_DONE);
 	mr_asm_label(a, L_FULL);
-	mr_asm_store_imm(a, BPF_W, BPF_REG_10, -4, 0);
+	mr_asm_store_imm(a, BPF_W, BPF_REG_10, -4, (int32_t)hook);
 	look_up(a, g->lost_fd, -4);
 	mr_asm_jump(a, BPF_JEQ, BPF_REG_0, 0, L_DONE);
 	mr_asm_set(a, BPF_REG_1, 1);
@@ -163,32 +164,39 @@ static void deny(struct mr_asm *a, const struct mr_guard *g, enum mr_guard_hook 
 	mr_asm_exit(a, 0);
 }
 
-static int load_program(const struct mr_guard *g, const struct hook *hook, struct mr_error *err)
+static int load_program(const struct mr_guard *g, enum mr_guard_kind kind, const struct hook *hook,
+			struct mr_error *err)
 {
 	struct mr_asm a = { .n = 0 };
 
 	mr_asm_move(&a, BPF_REG_6, BPF_REG_1);
 	read_key(&a, hook->family);
-	allow_loopback(&a);
-	if (hook->hook == MR_GUARD_CONNECT)
+	if (kind != MR_GUARD_NOTHING)
+		allow_loopback(&a);
+	if (kind == MR_GUARD_LISTED ||
+	    (kind == MR_GUARD_CONNECTS && hook->hook == MR_GUARD_CONNECT))
 		allow_listed(&a, g->map_fd);
 	deny(&a, g, hook->hook);
-	mr_asm_label(&a, L_ALLOW);
-	mr_asm_exit(&a, 1);
+	if (kind != MR_GUARD_NOTHING) {
+		mr_asm_label(&a, L_ALLOW);
+		mr_asm_exit(&a, 1);
+	}
 	return mr_asm_program(&a, BPF_PROG_TYPE_CGROUP_SOCK_ADDR, hook->type, hook->name, err);
 }
 
-static int make_maps(struct mr_guard *g, struct mr_error *err)
+static int make_maps(struct mr_guard *g, enum mr_guard_kind kind, struct mr_error *err)
 {
+	const bool lists = kind != MR_GUARD_NOTHING;
 	int ring;
 
-	g->map_fd =
-		mr_bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, sizeof(struct key), sizeof(struct value),
-				  NETWORKS_MAX, BPF_F_NO_PREALLOC, -1, "menace_allow");
-	g->lost_fd = mr_bpf_map_create(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(uint64_t), 1, 0,
-				       -1, "menace_lost");
+	if (lists)
+		g->map_fd = mr_bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, sizeof(struct key),
+					      sizeof(struct value), NETWORKS_MAX, BPF_F_NO_PREALLOC,
+					      -1, "menace_allow");
+	g->lost_fd = mr_bpf_map_create(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(uint64_t),
+				       MR_GUARD_HOOK_KINDS_, 0, -1, "menace_lost");
 	ring = mr_bpf_map_create(BPF_MAP_TYPE_RINGBUF, 0, 0, RING_BYTES, 0, -1, "menace_denied");
-	if (g->map_fd < 0 || g->lost_fd < 0 || ring < 0) {
+	if ((lists && g->map_fd < 0) || g->lost_fd < 0 || ring < 0) {
 		int r = mr_err(err, MR_E_KERNEL, errno, "make the guard's maps: %m");
 
 		mr_close(ring);
@@ -197,12 +205,12 @@ static int make_maps(struct mr_guard *g, struct mr_error *err)
 	return mr_ring_open(&g->ring, ring, RING_BYTES, err);
 }
 
-static int attach(struct mr_guard *g, int cgroup_fd, struct mr_error *err)
+static int attach(struct mr_guard *g, enum mr_guard_kind kind, int cgroup_fd, struct mr_error *err)
 {
-	int r = make_maps(g, err);
+	int r = make_maps(g, kind, err);
 
 	for (size_t i = 0; r >= 0 && i < MR_GUARD_HOOKS; i++) {
-		mr_auto_close int prog = load_program(g, &hooks[i], err);
+		mr_auto_close int prog = load_program(g, kind, &hooks[i], err);
 		union bpf_attr attr;
 
 		if (prog < 0)
@@ -218,10 +226,11 @@ static int attach(struct mr_guard *g, int cgroup_fd, struct mr_error *err)
 	return r < 0 ? r : 0;
 }
 
-int mr_guard_attach(struct mr_guard *guard, int cgroup_fd, struct mr_error *err)
+int mr_guard_attach(struct mr_guard *guard, enum mr_guard_kind kind, int cgroup_fd,
+		    struct mr_error *err)
 {
 	struct mr_guard g = MR_GUARD_INIT;
-	int r = attach(&g, cgroup_fd, err);
+	int r = attach(&g, kind, cgroup_fd, err);
 
 	if (r < 0) {
 		mr_guard_detach(&g);
@@ -235,13 +244,8 @@ int mr_guard_verify(const struct mr_guard *guard, uint64_t cgroup_id, struct mr_
 {
 	for (size_t i = 0; i < MR_GUARD_HOOKS; i++) {
 		struct bpf_link_info info = { 0 };
-		union bpf_attr attr;
 
-		memset(&attr, 0, sizeof(attr));
-		attr.info.bpf_fd = (uint32_t)guard->links[i];
-		attr.info.info_len = sizeof(info);
-		attr.info.info = (uintptr_t)&info;
-		if (mr_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0)
+		if (mr_bpf_info(guard->links[i], &info, sizeof(info)) < 0)
 			return mr_err(err, MR_E_KERNEL, errno, "where %s hangs: %m", hooks[i].name);
 		if (info.type != BPF_LINK_TYPE_CGROUP || info.cgroup.cgroup_id != cgroup_id ||
 		    info.cgroup.attach_type != hooks[i].type)
@@ -293,9 +297,14 @@ void mr_guard_read(struct mr_guard *guard,
 		mr_ring_read(&guard->ring, take_record, &reading);
 }
 
-uint64_t mr_guard_lost(const struct mr_guard *guard)
+const char *mr_guard_call(enum mr_guard_hook hook)
 {
-	const uint32_t key = 0;
+	return hook == MR_GUARD_SENDMSG ? "sendto" : "connect";
+}
+
+uint64_t mr_guard_lost(const struct mr_guard *guard, enum mr_guard_hook hook)
+{
+	const uint32_t key = (uint32_t)hook;
 	uint64_t lost = 0;
 
 	if (guard->lost_fd >= 0 && mr_bpf_map_lookup(guard->lost_fd, &key, &lost) < 0)

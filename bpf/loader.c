@@ -12,16 +12,18 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/minbtf.h"
@@ -34,11 +36,12 @@
 
 struct set {
 	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX];
-	int runs, slots, owners, control, rings, calls, matrix;
+	int runs, slots, owners, control, rings, calls, links, matrix;
 	struct mr_wire_probe *probes; /* the matrix, mapped */
 	size_t probes_size;
 	char btf_path[32]; /* "" : not made yet */
 	int btf_fd;
+	pid_t btf_helper; /* makes it; -1: nobody does */
 };
 
 /* --- folders ------------------------------------------------------------------------- */
@@ -127,6 +130,7 @@ static const struct map_row {
 	  MR_WIRE_SLOTS *MR_RING_COUNT_, 0 },
 	{ "calls", offsetof(struct set, calls), BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, MR_WIRE_SLOTS,
 	  0 },
+	{ "links", offsetof(struct set, links), BPF_MAP_TYPE_ARRAY, 4, 4, MR_ROW_COUNT_, 0 },
 	{ "matrix", offsetof(struct set, matrix), BPF_MAP_TYPE_ARRAY, 4,
 	  sizeof(struct mr_wire_probe) * MR_ROW_COUNT_, 1, BPF_F_MMAPABLE },
 };
@@ -144,7 +148,7 @@ static int make_inner(const char *name)
 	if (strcmp(name, "rings") == 0)
 		return bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, MR_RING_VITAL_BYTES,
 				      NULL);
-	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "outcomes", 4, 8, MR_WIRE_OUTCOMES, &opts);
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "outcomes", 4, 8, MR_WIRE_CALLS, &opts);
 }
 
 static int make_map(struct set *set, const struct map_row *row, const char *dir,
@@ -171,9 +175,25 @@ static int make_map(struct set *set, const struct map_row *row, const char *dir,
 	return 0;
 }
 
+static int make_slots(const char *dir, struct mr_error *err)
+{
+	mr_auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return mr_err(err, MR_E_SYS, errno, "open %s: %m", dir);
+	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "s%u", i);
+		if (mkdirat(fd, name, 0700) < 0 && errno != EEXIST)
+			return mr_err(err, MR_E_SYS, errno, "make folder %s/%s: %m", dir, name);
+	}
+	return 0;
+}
+
 static int make_set(struct set *set, struct mr_error *err)
 {
-	char fresh[MR_PINS_PATH_MAX], dir[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX], name[16];
+	char fresh[MR_PINS_PATH_MAX], dir[MR_PINS_PATH_MAX];
 	int r = 0;
 
 	snprintf(fresh, sizeof(fresh), MR_PINS_NEW "%.200s", set->name);
@@ -182,12 +202,8 @@ static int make_set(struct set *set, struct mr_error *err)
 		r = make_dir(dir, err);
 	for (size_t i = 0; r == 0 && i < N_ELEMENTS(map_rows); i++)
 		r = make_map(set, &map_rows[i], dir, err);
-	for (unsigned int i = 0; r == 0 && i < MR_WIRE_SLOTS; i++) {
-		snprintf(name, sizeof(name), "s%u", i);
-		r = mr_pins_join(path, dir, name, err);
-		if (r == 0)
-			r = make_dir(path, err);
-	}
+	if (r == 0)
+		r = make_slots(dir, err);
 	return r < 0 ? r : publish(set->root, set->name, err);
 }
 
@@ -407,24 +423,30 @@ static void attach_object(struct set *set, struct bpf_object *obj, const char *o
 	}
 }
 
+/* A hook of control groups is there for runs with a network: who wants it names it. */
+static bool is_row_wanted(const struct mr_probe_row *row, size_t i,
+			  const struct mr_probe_choice *choice)
+{
+	return (row->level <= choice->level && row->kind != MR_PROBE_CGROUP) || choice->on >> i & 1;
+}
+
 static bool is_wanted(const char *object, const struct mr_probe_choice *choice)
 {
 	size_t n;
 	const struct mr_probe_row *rows = mr_probe_rows(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(rows[i].object, object) == 0 &&
-		    (rows[i].level <= choice->level || choice->rows >> i & 1))
+		if (strcmp(rows[i].object, object) == 0 && is_row_wanted(&rows[i], i, choice))
 			return true;
 	return false;
 }
 
 /* Of the types that what is wanted here names: the rest is for whoever wants it later. */
-static int make_btf(struct set *set, const struct mr_probe_choice *choice, struct mr_error *err)
+static int write_btf(int fd, const struct mr_probe_choice *choice, struct mr_error *err)
 {
-	struct btf *btfs[16];
+	struct btf *btfs[16] = { NULL };
 	size_t n = 0;
-	int r = 0;
+	int r;
 
 	for (size_t i = 0; i < mr_n_bpf_objects && n < N_ELEMENTS(btfs); i++) {
 		const struct mr_bpf_object *o = &mr_bpf_objects[i];
@@ -440,12 +462,49 @@ static int make_btf(struct set *set, const struct mr_probe_choice *choice, struc
 		n += btfs[n] != NULL;
 		bpf_object__close(obj);
 	}
-	r = set->btf_fd = mr_minbtf_make_native(btfs, n, err);
+	r = mr_minbtf_make_native(btfs, n, fd, err);
 	for (size_t i = 0; i < n; i++)
 		btf__free(btfs[i]);
-	if (r >= 0)
-		snprintf(set->btf_path, sizeof(set->btf_path), "/proc/self/fd/%d", r);
-	return r < 0 ? r : 0;
+	return r;
+}
+
+/* Another process, on another processor, that ends with this one; -1: there is none. */
+static pid_t fork_helper(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent))
+		_exit(1);
+	return pid;
+}
+
+/* Whether it did all that it was to do. */
+static bool wait_for_helper(pid_t pid)
+{
+	int status = -1;
+
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status == 0;
+}
+
+/* The kernel's types are looked through while the maps are made. */
+static void begin_btf(struct set *set, const struct mr_probe_choice *choice)
+{
+	set->btf_fd = memfd_create("menace-btf", MFD_CLOEXEC);
+	if (set->btf_fd < 0)
+		return;
+	set->btf_helper = fork_helper();
+	if (set->btf_helper == 0)
+		_exit(write_btf(set->btf_fd, choice, NULL) < 0);
+}
+
+/* Without it libbpf reads the kernel's types itself, or says what it lacks. */
+static void finish_btf(struct set *set)
+{
+	if (wait_for_helper(set->btf_helper))
+		snprintf(set->btf_path, sizeof(set->btf_path), "/proc/self/fd/%d", set->btf_fd);
+	set->btf_helper = -1;
 }
 
 static struct bpf_object *open_object(struct set *set, const struct mr_bpf_object *o)
@@ -455,6 +514,18 @@ static struct bpf_object *open_object(struct set *set, const struct mr_bpf_objec
 	if (set->btf_path[0])
 		opts.btf_custom_path = set->btf_path;
 	return bpf_object__open_mem(o->start, (size_t)(o->end - o->start), &opts);
+}
+
+/* Whoever makes the folder `dir` loads the object; 1: another does, or did. */
+static int claim_object(const struct set *set, const char *object, const char *dir,
+			struct mr_error *err)
+{
+	if (mkdir(dir, 0700) < 0)
+		return errno == EEXIST ? 1
+				       : mr_err(err, MR_E_SYS, errno, "make folder %s: %m", dir);
+	if (!exists(set->path, object))
+		return 0;
+	return rmdir(dir) < 0 ? mr_err(err, MR_E_SYS, errno, "remove folder %s: %m", dir) : 1;
 }
 
 /* Load one object and pin what can be attached, as DIR/NAME. */
@@ -467,9 +538,9 @@ static int load_object(struct set *set, const struct mr_bpf_object *o, struct mr
 	snprintf(fresh, sizeof(fresh), MR_PINS_NEW "%.40s", o->name);
 	r = mr_pins_join(dir, set->path, fresh, err);
 	if (r == 0)
-		r = make_dir(dir, err);
-	if (r < 0)
-		return r;
+		r = claim_object(set, o->name, dir, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
 	last_warning[0] = '\0';
 	obj = open_object(set, o);
 	r = obj ? share_maps(set, obj) : -errno;
@@ -500,20 +571,117 @@ static int mark_ready(const struct set *set, enum mr_probe_level level, struct m
 	return r;
 }
 
+static const struct mr_bpf_object *find_object(const char *name)
+{
+	for (size_t i = 0; i < mr_n_bpf_objects; i++)
+		if (strcmp(mr_bpf_objects[i].name, name) == 0)
+			return &mr_bpf_objects[i];
+	mr_assert(!"a row without its object");
+	return NULL;
+}
+
+/* Is there a fact to which none of those loaded so far is a way? */
+static bool is_needed(const struct set *set, const char *object)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].object, object) == 0 && !is_on(set, rows, i))
+			return true;
+	return false;
+}
+
+/* An empty folder says that it was looked at. */
+static int leave_out_object(struct set *set, const char *object, struct mr_error *err)
+{
+	char path[MR_PINS_PATH_MAX];
+	int r = mr_pins_join(path, set->path, object, err);
+
+	refuse_object(set, object, 0, "not needed");
+	return r < 0 ? r : make_dir(path, err);
+}
+
+/* Is it alone with its facts?  Of several ways to one the first that works is taken, so there the
+ * order matters. */
+static bool is_apart(const char *object)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n && strcmp(rows[i].object, object) == 0; j++)
+			if (strcmp(rows[j].name, rows[i].name) == 0 &&
+			    strcmp(rows[j].object, object) != 0)
+				return false;
+	return true;
+}
+
+enum order { FROM_FRONT, FROM_BACK };
+
+/* What nobody else loads at this moment; from the back only what is apart. */
+static int load_in_order(struct set *set, const struct mr_probe_choice *choice, enum order order,
+			 struct mr_error *err)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+	int r = 0;
+
+	for (size_t k = 0; r == 0 && k < n; k++) {
+		size_t i = order == FROM_FRONT ? k : n - 1 - k;
+		const char *object = rows[i].object;
+
+		if (!mr_probe_is_first_of_object(i) || !is_wanted(object, choice) ||
+		    exists(set->path, object) || (order == FROM_BACK && !is_apart(object)))
+			continue;
+		r = is_needed(set, object) ? load_object(set, find_object(object), err)
+					   : leave_out_object(set, object, err);
+	}
+	return r;
+}
+
+static bool is_any_missing(const struct set *set, const struct mr_probe_choice *choice)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (is_wanted(rows[i].object, choice) && !exists(set->path, rows[i].object))
+			return true;
+	return false;
+}
+
+/* The kernel's looking through the programs is most of the time: a helper begins at the other end of
+ * them.  What is left undone, for whatever reason, is done afterwards. */
 static int load_missing(struct set *set, const struct mr_probe_choice *choice, struct mr_error *err)
 {
-	int r = mr_sets_remove_half_made(set->path, MR_PINS_NEW, err);
+	pid_t helper = fork_helper();
+	int r;
 
-	for (size_t i = 0; r == 0 && i < mr_n_bpf_objects; i++) {
-		const struct mr_bpf_object *o = &mr_bpf_objects[i];
+	if (helper == 0)
+		_exit(load_in_order(set, choice, FROM_BACK, NULL) < 0);
+	r = load_in_order(set, choice, FROM_FRONT, err);
+	if (!wait_for_helper(helper) && r == 0)
+		r = mr_sets_remove_half_made(set->path, MR_PINS_NEW, err);
+	return r < 0 ? r : load_in_order(set, choice, FROM_FRONT, err);
+}
 
-		if (!is_wanted(o->name, choice) || exists(set->path, o->name))
-			continue;
-		/* Without it libbpf reads the kernel's types itself, or says what it lacks. */
-		if (!set->btf_path[0] && make_btf(set, choice, err) < 0)
-			set->btf_path[0] = '\0';
-		r = load_object(set, o, err);
+static int complete_set(struct set *set, const struct mr_probe_choice *choice, struct mr_error *err)
+{
+	int r;
+
+	if (!exists(set->root, set->name))
+		begin_btf(set, choice);
+	r = open_set(set, err);
+	if (r == 0)
+		r = mr_sets_remove_half_made(set->path, MR_PINS_NEW, err);
+	if (r == 0 && is_any_missing(set, choice)) {
+		if (set->btf_fd < 0)
+			begin_btf(set, choice);
+		finish_btf(set);
+		r = load_missing(set, choice, err);
 	}
+	finish_btf(set);
 	return r < 0 ? r : mark_ready(set, choice->level, err);
 }
 
@@ -525,8 +693,10 @@ int mr_loader_load(const struct mr_probe_choice *choice, struct mr_error *err)
 			   .control = -1,
 			   .rings = -1,
 			   .calls = -1,
+			   .links = -1,
 			   .matrix = -1,
-			   .btf_fd = -1 };
+			   .btf_fd = -1,
+			   .btf_helper = -1 };
 	struct mr_error left = MR_ERROR_INIT;
 	mr_auto_close int lock = -1;
 	int r;
@@ -542,124 +712,10 @@ int mr_loader_load(const struct mr_probe_choice *choice, struct mr_error *err)
 	if (r == 0)
 		r = mr_sets_remove_half_made(set.root, MR_PINS_NEW MR_PINS_PREFIX, err);
 	if (r == 0)
-		r = open_set(&set, err);
-	if (r == 0)
-		r = load_missing(&set, choice, err);
+		r = complete_set(&set, choice, err);
 	/* Who loads pays; a set that is in the way of nobody is no reason to fail. */
 	if (r == 0 && mr_sets_purge(set.root, set.name, MR_SETS_IDLE_S, NULL, &left) < 0)
 		mr_log_warn("%s", left.msg);
 	close_set(&set);
 	return r < 0 ? mr_err_wrap(err, r, "load probes") : 0;
-}
-
-/* --- looking ----------------------------------------------------------------------------- */
-
-int mr_loader_entries(void (*take)(void *owner, uint64_t cgroup_id), void *owner,
-		      struct mr_error *err)
-{
-	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], set[MR_PINS_PATH_MAX];
-	char path[MR_PINS_PATH_MAX];
-	mr_auto_close int fd = -1;
-	uint64_t id, *last = NULL, next;
-	int r = mr_pins_root(root, err), n = 0;
-
-	if (r != 0)
-		return r < 0 ? r : 0;
-	mr_pins_set_name(name);
-	r = mr_pins_join(set, root, name, err);
-	if (r == 0)
-		r = mr_pins_join(path, set, "runs", err);
-	fd = r == 0 ? bpf_obj_get(path) : -1;
-	if (r == 0 && fd < 0 && errno != ENOENT)
-		r = mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
-	while (fd >= 0 && bpf_map_get_next_key(fd, last, &next) == 0) {
-		id = next;
-		last = &id;
-		take(owner, id);
-		n++;
-	}
-	return r < 0 ? r : n;
-}
-
-/* The program that is pinned at path, or whose link is. */
-static int open_program(const char *path, bool is_link, struct mr_error *err)
-{
-	struct bpf_link_info link = { 0 };
-	uint32_t size = sizeof(link);
-	mr_auto_close int pin = bpf_obj_get(path);
-	int fd;
-
-	if (pin < 0)
-		return mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
-	if (!is_link)
-		return mr_take_fd(pin);
-	if (bpf_obj_get_info_by_fd(pin, &link, &size) < 0)
-		return mr_err(err, MR_E_SYS, errno, "%s: its program: %m", path);
-	fd = bpf_prog_get_fd_by_id(link.prog_id);
-	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "%s: its program: %m", path) : fd;
-}
-
-static int tell_program(const char *path, const char *name, bool is_link,
-			const struct mr_loader_programs *to, struct mr_error *err)
-{
-	struct bpf_prog_info info = { 0 };
-	uint32_t size = sizeof(info);
-	mr_auto_close int fd = open_program(path, is_link, err);
-
-	if (fd < 0)
-		return fd;
-	if (bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
-		return mr_err(err, MR_E_SYS, errno, "ask for %s: %m", path);
-	to->take(to->owner, name, info.verified_insns, info.recursion_misses);
-	return 0;
-}
-
-static int tell_object(const char *set, const struct mr_probe_row *row,
-		       const struct mr_loader_programs *to, struct mr_error *err)
-{
-	const bool is_link = row->kind == MR_PROBE_RAW_TP || row->kind == MR_PROBE_RAW_TP_IO ||
-			     row->kind == MR_PROBE_FENTRY;
-	char dir_path[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX];
-	mr_auto_closedir DIR *dir = NULL;
-	struct dirent *entry;
-	int r = mr_pins_join(dir_path, set, row->object, err);
-
-	dir = r < 0 ? NULL : opendir(dir_path);
-	if (r == 0 && !dir && errno != ENOENT)
-		r = mr_err(err, MR_E_SYS, errno, "open %s: %m", dir_path);
-	while (r == 0 && dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		r = mr_pins_join(path, dir_path, entry->d_name, err);
-		if (r == 0)
-			r = mr_pins_join(name, row->object, entry->d_name, err);
-		if (r == 0)
-			r = tell_program(path, name, is_link, to, err);
-	}
-	return r;
-}
-
-static bool is_first_of_object(const struct mr_probe_row *rows, size_t row)
-{
-	for (size_t i = 0; i < row; i++)
-		if (strcmp(rows[i].object, rows[row].object) == 0)
-			return false;
-	return true;
-}
-
-int mr_loader_programs(const struct mr_loader_programs *to, struct mr_error *err)
-{
-	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], set[MR_PINS_PATH_MAX];
-	size_t n;
-	const struct mr_probe_row *rows = mr_probe_rows(&n);
-	int r = mr_pins_root(root, err);
-
-	if (r != 0)
-		return r < 0 ? r : 0;
-	mr_pins_set_name(name);
-	r = mr_pins_join(set, root, name, err);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		if (is_first_of_object(rows, i))
-			r = tell_object(set, &rows[i], to, err);
-	return r;
 }

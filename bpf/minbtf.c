@@ -2,9 +2,9 @@
 /*
  * Minimal BTF
  *
- * One pass over the kernel's types notes where each begins; those structs that an
- * object names are then copied, with the members it names.  A pointer becomes a
- * pointer to nothing: a relocation starts again at each one.  What is embedded is
+ * One pass over the kernel's types notes where every 16th begins, and which structs an
+ * object may name; those that it does are then copied, with the members it names.  A pointer
+ * becomes a pointer to nothing: a relocation starts again at each one.  What is embedded is
  * copied the same way, or whole when the object has no name for it.
  */
 #include "bpf/minbtf.h"
@@ -26,17 +26,39 @@
 
 #define KERNEL_MAX (64 * 1024 * 1024)
 #define DEPTH_MAX 32
+#define MARK_EVERY 16 /* of a hundred thousand types some dozens are looked for by their ids */
+
+/* A struct or union that an object names. */
+struct wish {
+	const char *name;
+	size_t len; /* of the kernel's name for it */
+	const struct btf *btf;
+	const struct btf_type *type;
+};
+
+/* Beginnings of the names of all structs of the objects, as a filter that costs one look: most types
+ * fail it. */
+struct filter {
+	uint64_t bits[1024];
+};
+
+struct found {
+	uint32_t id, at; /* place in types */
+};
 
 struct scan {
 	const char *strings;
 	size_t strings_size;
 	const uint8_t *types;
 	size_t types_size;
-	uint32_t *at; /* type id -> place in types; [0] is void */
-	uint32_t n;
+	uint32_t *at; /* place in types of each MARK_EVERY-th id, from 1 on */
+	uint32_t n; /* ids; 0 is void */
+	struct found *found; /* structs that some object may name */
+	size_t n_found;
 	uint32_t *copied; /* type id -> id in out, 0: not copied */
-	struct btf *const *objects;
-	size_t n_objects;
+	struct wish *wishes;
+	size_t n_wishes;
+	struct filter filter; /* of their names */
 	struct btf *out;
 	int pointer; /* id of void * in out, 0: none yet */
 };
@@ -64,26 +86,86 @@ static bool has_member(const struct btf *btf, const struct btf_type *t, const ch
 	return false;
 }
 
+/* Objects include the same headers: most of what one names another has named the same way. */
+static bool is_the_same(const struct wish *a, const struct wish *b)
+{
+	if (a->len != b->len || strcmp(a->name, b->name) != 0 ||
+	    btf_vlen(a->type) != btf_vlen(b->type))
+		return false;
+	for (int i = 0; i < btf_vlen(a->type); i++)
+		if (strcmp(btf__name_by_offset(a->btf, btf_members(a->type)[i].name_off),
+			   btf__name_by_offset(b->btf, btf_members(b->type)[i].name_off)) != 0)
+			return false;
+	return true;
+}
+
+static void add_wish(struct scan *s, const struct wish *wish)
+{
+	for (size_t i = 0; i < s->n_wishes; i++)
+		if (is_the_same(&s->wishes[i], wish))
+			return;
+	s->wishes[s->n_wishes++] = *wish;
+}
+
+static void note_wishes(struct scan *s, struct btf *const *objects, size_t n_objects)
+{
+	size_t cap = 0;
+
+	for (size_t o = 0; o < n_objects; o++)
+		cap += btf__type_cnt(objects[o]);
+	s->wishes = mr_str_alloc((cap + 1) * sizeof(*s->wishes));
+	for (size_t o = 0; o < n_objects; o++) {
+		const struct btf *btf = objects[o];
+		const uint32_t n = btf__type_cnt(btf);
+
+		for (uint32_t id = 1; id < n; id++) {
+			const struct btf_type *t = btf__type_by_id(btf, id);
+			const char *name = btf__name_by_offset(btf, t->name_off);
+
+			if (is_aggregate(t) && name[0])
+				add_wish(s, &(struct wish){ name, essential_len(name), btf, t });
+		}
+	}
+}
+
 /* Does any object name this struct and, unless member is NULL, this member of it? */
 static bool is_wanted(const struct scan *s, const char *name, const char *member)
 {
 	size_t len = strlen(name);
 
-	for (size_t o = 0; o < s->n_objects; o++) {
-		const struct btf *btf = s->objects[o];
+	for (size_t i = 0; i < s->n_wishes; i++) {
+		const struct wish *w = &s->wishes[i];
 
-		for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
-			const struct btf_type *t = btf__type_by_id(btf, id);
-			const char *local = btf__name_by_offset(btf, t->name_off);
-
-			if (!is_aggregate(t) || !local[0] || essential_len(local) != len ||
-			    strncmp(local, name, len) != 0)
-				continue;
-			if (!member || has_member(btf, t, member))
-				return true;
-		}
+		if (w->len == len && memcmp(w->name, name, len) == 0 &&
+		    (!member || has_member(w->btf, w->type, member)))
+			return true;
 	}
 	return false;
+}
+
+/* Of the first two bytes, of which the second may be the NUL. */
+static unsigned int beginning_of(const char *name)
+{
+	return (uint8_t)name[0] | (unsigned int)(uint8_t)name[1] << 8;
+}
+
+static void make_filter(struct scan *s)
+{
+	for (size_t i = 0; i < s->n_wishes; i++) {
+		const struct wish *w = &s->wishes[i];
+		/* Of a flavour of a name with one letter that is all of it. */
+		unsigned int begin = w->len > 1 ? beginning_of(w->name) : (uint8_t)w->name[0];
+
+		s->filter.bits[begin / 64] |= 1ULL << (begin % 64);
+	}
+}
+
+/* name: not empty */
+static bool may_be_wanted(const struct scan *s, const char *name)
+{
+	unsigned int begin = beginning_of(name);
+
+	return s->filter.bits[begin / 64] >> (begin % 64) & 1;
 }
 
 /* --- reading the kernel's types -------------------------------------------------- */
@@ -91,11 +173,6 @@ static bool is_wanted(const struct scan *s, const char *name, const char *member
 static const char *name_at(const struct scan *s, uint32_t offset)
 {
 	return offset < s->strings_size ? s->strings + offset : "";
-}
-
-static const struct btf_type *type_at(const struct scan *s, uint32_t id)
-{
-	return id && id < s->n ? (const void *)(s->types + s->at[id]) : NULL;
 }
 
 /* Bytes after struct btf_type, or -1 for a kind nobody knows. */
@@ -123,23 +200,51 @@ static ssize_t tail_size(const struct btf_type *t)
 	return (ssize_t)each[kind] * btf_vlen(t) + once[kind];
 }
 
+static const struct btf_type *type_at(const struct scan *s, uint32_t id)
+{
+	const struct btf_type *t;
+
+	if (!id || id >= s->n)
+		return NULL;
+	t = (const void *)(s->types + s->at[(id - 1) / MARK_EVERY]);
+	for (uint32_t i = (id - 1) % MARK_EVERY; i > 0; i--)
+		t = (const void *)((const uint8_t *)(t + 1) + tail_size(t));
+	return t;
+}
+
+static void note_type(struct scan *s, const struct btf_type *t, size_t at)
+{
+	const char *name;
+
+	if (!is_aggregate(t) || !t->name_off)
+		return;
+	name = name_at(s, t->name_off);
+	if (name[0] && may_be_wanted(s, name))
+		s->found[s->n_found++] = (struct found){ s->n, (uint32_t)at };
+}
+
 static int index_types(struct scan *s, struct mr_error *err)
 {
 	size_t cap = s->types_size / sizeof(struct btf_type) + 2, pos = 0;
 
-	s->at = mr_str_alloc(cap * sizeof(*s->at));
-	s->copied = mr_str_alloc(cap * sizeof(*s->copied));
+	s->at = mr_str_alloc((cap / MARK_EVERY + 1) * sizeof(*s->at));
+	s->found = mr_str_alloc(cap * sizeof(*s->found));
 	s->n = 1;
 	while (pos + sizeof(struct btf_type) <= s->types_size) {
-		ssize_t tail = tail_size((const void *)(s->types + pos));
+		const struct btf_type *t = (const void *)(s->types + pos);
+		ssize_t tail = tail_size(t);
 
-		if (tail < 0 || (size_t)tail > s->types_size - pos - sizeof(struct btf_type))
+		if (tail < 0 || (size_t)tail > s->types_size - pos - sizeof(*t))
 			return mr_err(err, MR_E_KERNEL, EINVAL,
 				      "type %u of the kernel's BTF is of a kind unknown here",
 				      s->n);
-		s->at[s->n++] = (uint32_t)pos;
-		pos += sizeof(struct btf_type) + (size_t)tail;
+		if ((s->n - 1) % MARK_EVERY == 0)
+			s->at[(s->n - 1) / MARK_EVERY] = (uint32_t)pos;
+		note_type(s, t, pos);
+		s->n++;
+		pos += sizeof(*t) + (size_t)tail;
 	}
+	s->copied = mr_str_alloc(s->n * sizeof(*s->copied));
 	return 0;
 }
 
@@ -290,52 +395,13 @@ static int copy_type(struct scan *s, uint32_t id, const char *parent, int depth)
 	return new_id;
 }
 
-/* Names of all structs of the objects, as a filter that costs one look: most types fail it. */
-struct filter {
-	uint64_t bits[16];
-};
-
-static unsigned int hash_of(const char *name, size_t len)
-{
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (uint8_t)name[i]) * 16777619u;
-	return (h ^ (h >> 16)) & 1023;
-}
-
-static void make_filter(const struct scan *s, struct filter *f)
-{
-	*f = (struct filter){ 0 };
-	for (size_t o = 0; o < s->n_objects; o++) {
-		for (uint32_t id = 1; id < btf__type_cnt(s->objects[o]); id++) {
-			const struct btf_type *t = btf__type_by_id(s->objects[o], id);
-			const char *name = btf__name_by_offset(s->objects[o], t->name_off);
-			unsigned int h = hash_of(name, essential_len(name));
-
-			if (is_aggregate(t) && name[0])
-				f->bits[h / 64] |= 1ULL << (h % 64);
-		}
-	}
-}
-
 static int copy_wanted(struct scan *s, struct mr_error *err)
 {
-	struct filter filter;
-
-	make_filter(s, &filter);
-	for (uint32_t id = 1; id < s->n; id++) {
-		const struct btf_type *t = type_at(s, id);
+	for (size_t i = 0; i < s->n_found; i++) {
+		const struct btf_type *t = (const void *)(s->types + s->found[i].at);
 		const char *name = name_at(s, t->name_off);
-		unsigned int h;
-		int r;
+		int r = is_wanted(s, name, NULL) ? copy_type(s, s->found[i].id, NULL, 0) : 0;
 
-		if (!is_aggregate(t) || !name[0])
-			continue;
-		h = hash_of(name, strlen(name));
-		if (!(filter.bits[h / 64] >> (h % 64) & 1) || !is_wanted(s, name, NULL))
-			continue;
-		r = copy_type(s, id, NULL, 0);
 		if (r < 0)
 			return mr_err(err, MR_E_KERNEL, -r, "struct %.60s of the kernel's BTF: %m",
 				      name);
@@ -343,35 +409,39 @@ static int copy_wanted(struct scan *s, struct mr_error *err)
 	return 0;
 }
 
-static int write_out(const struct btf *out, struct mr_error *err)
+static int write_out(const struct btf *out, int fd, struct mr_error *err)
 {
-	mr_auto_close int fd = memfd_create("menace-btf", MFD_CLOEXEC);
 	uint32_t size;
 	const void *bytes = btf__raw_data(out, &size);
 	int r;
 
-	if (fd < 0 || !bytes)
+	if (!bytes)
 		return mr_err(err, MR_E_SYS, errno, "minimal BTF: %m");
 	r = mr_write_full(fd, bytes, size);
-	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write the minimal BTF: %m") : mr_take_fd(fd);
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write the minimal BTF: %m") : 0;
 }
 
 int mr_minbtf_make(const void *kernel, size_t size, struct btf *const *objects, size_t n_objects,
-		   struct mr_error *err)
+		   int out_fd, struct mr_error *err)
 {
-	struct scan s = { .objects = objects, .n_objects = n_objects };
-	int r = open_scan(&s, kernel, size, err);
+	struct scan s = { .strings = NULL };
+	int r;
 
+	note_wishes(&s, objects, n_objects);
+	make_filter(&s);
+	r = open_scan(&s, kernel, size, err);
 	if (r == 0) {
 		s.out = btf__new_empty();
 		r = s.out ? copy_wanted(&s, err)
 			  : mr_err(err, MR_E_SYS, errno, "make an empty BTF: %m");
 	}
 	if (r == 0)
-		r = write_out(s.out, err);
+		r = write_out(s.out, out_fd, err);
 	btf__free(s.out);
 	free(s.at);
+	free(s.found);
 	free(s.copied);
+	free(s.wishes);
 	return r;
 }
 
@@ -396,7 +466,8 @@ static void *map_types(int fd, size_t size, struct mr_error *err)
 	return NULL;
 }
 
-int mr_minbtf_make_native(struct btf *const *objects, size_t n_objects, struct mr_error *err)
+int mr_minbtf_make_native(struct btf *const *objects, size_t n_objects, int out_fd,
+			  struct mr_error *err)
 {
 	static const char path[] = "/sys/kernel/btf/vmlinux";
 	mr_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -412,7 +483,7 @@ int mr_minbtf_make_native(struct btf *const *objects, size_t n_objects, struct m
 	bytes = map_types(fd, (size_t)size, err);
 	if (!bytes)
 		return -err->errnum;
-	r = mr_minbtf_make(bytes, (size_t)size, objects, n_objects, err);
+	r = mr_minbtf_make(bytes, (size_t)size, objects, n_objects, out_fd, err);
 	munmap(bytes, (size_t)size);
 	return r;
 }

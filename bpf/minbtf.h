@@ -12,10 +12,11 @@
 struct btf;
 struct mr_error;
 
-/* A memory file with the types and members that the objects name, out of the kernel's types (the
- * bytes of /sys/kernel/btf/vmlinux or of such a file; not trusted to be well-formed).  A
- * descriptor, or negative errno. */
+/* Write the types and members that the objects name to out_fd, out of the kernel's types (the
+ * bytes of /sys/kernel/btf/vmlinux or of such a file; not trusted to be well-formed).  0, or
+ * negative errno. */
 int mr_minbtf_make(const void *kernel, size_t size, struct btf *const *objects, size_t n_objects,
-		   struct mr_error *err);
+		   int out_fd, struct mr_error *err);
 /* The same from the running kernel. */
-int mr_minbtf_make_native(struct btf *const *objects, size_t n_objects, struct mr_error *err);
+int mr_minbtf_make_native(struct btf *const *objects, size_t n_objects, int out_fd,
+			  struct mr_error *err);

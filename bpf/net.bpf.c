@@ -3,19 +3,20 @@
  * With whom does it want to speak?
  *
  * Hooks of the run's own control group: they cost nothing outside of it, and see what is
- * done through io_uring too.  What they see is the wish, before the kernel acts on it;
- * the packets are those that passed.
+ * done through io_uring too.  What they see is the wish, before the kernel acts on it.
  */
-#include "bpf/packet.bpf.h"
+#include "bpf/common.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define ALLOW 1
 
 static __always_inline bool begin(struct served *s, struct mr_wire_net *e, enum mr_wire_type type,
 				  enum mr_wire_row row)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	if (!serve(task, s, row))
+	if (!serve(s, row))
 		return false;
 	fill(&e->h, type, sizeof(*e), s, task);
 	BPF_CORE_READ_STR_INTO(&e->comm, task, comm);
@@ -83,27 +84,3 @@ ADDRESS_HOOK("cgroup/bind4", on_bind4, MR_WIRE_BIND, binds, FILL_IP4)
 ADDRESS_HOOK("cgroup/bind6", on_bind6, MR_WIRE_BIND, binds, FILL_IP6)
 ADDRESS_HOOK("cgroup/sendmsg4", on_sendmsg4, MR_WIRE_SENDMSG, datagrams, FILL_IP4)
 ADDRESS_HOOK("cgroup/sendmsg6", on_sendmsg6, MR_WIRE_SENDMSG, datagrams, FILL_IP6)
-
-SEC("cgroup_skb/ingress")
-int on_packet_in(struct __sk_buff *skb)
-{
-	struct served s;
-
-	if (serve_run(run_of(skb), &s)) {
-		COUNT(&s, packets_in, 1);
-		COUNT(&s, packet_bytes_in, skb->len);
-	}
-	return ALLOW;
-}
-
-SEC("cgroup_skb/egress")
-int on_packet_out(struct __sk_buff *skb)
-{
-	struct served s;
-
-	if (serve_run(run_of(skb), &s)) {
-		COUNT(&s, packets_out, 1);
-		COUNT(&s, packet_bytes_out, skb->len);
-	}
-	return ALLOW;
-}

@@ -38,6 +38,14 @@ const struct mr_probe_row *mr_probe_rows(size_t *ret_n)
 	return rows;
 }
 
+bool mr_probe_is_first_of_object(size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (strcmp(rows[i].object, rows[row].object) == 0)
+			return false;
+	return true;
+}
+
 const char *mr_probe_level_name(enum mr_probe_level level)
 {
 	static const char *const names[] = {

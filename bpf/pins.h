@@ -6,10 +6,12 @@
  *                               /sys/fs/bpf, the first that is one and that root alone can write
  *   ROOT/menace-lock/           locked (flock) while anything below is made or removed
  *   ROOT/menace-BUILD-VERSION/  a set: what this build made; a bpf file system ends with its boot
- *     runs slots owners control rings calls matrix       maps
+ *     runs slots owners control rings calls links matrix maps
  *     s0 ... s127/              one folder a slot, locked by the run that has it; its rings and outcomes in it
- *     OBJECT/                   programs of OBJECT.bpf.c, or their links
- *     ready-LEVEL/              everything of this level was tried; of other rows it is OBJECT/ that says so
+ *     OBJECT/                   programs of OBJECT.bpf.c, or their links; locked while one is attached for runs
+ *                               that want it, or taken off
+ *     ready-LEVEL/              everything of this level was tried but hooks of control groups; of other rows
+ *                               it is OBJECT/ that says so
  *
  * Whatever is made is made under a name that begins with "new-" and then renamed, so a name
  * without it is complete; what a crash left under such a name is removed by the next who loads.
@@ -51,6 +53,8 @@ struct mr_probe_row {
 	const char *help;
 };
 const struct mr_probe_row *mr_probe_rows(size_t *ret_n);
+/* Is no row before this one of the same object? */
+bool mr_probe_is_first_of_object(size_t row);
 
 #define MR_PINS_PATH_MAX 256
 #define MR_PINS_PREFIX "menace-"

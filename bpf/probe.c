@@ -23,6 +23,7 @@
 
 #include "bpf/attach.h"
 #include "bpf/decode.h"
+#include "bpf/missed.h"
 #include "bpf/start.h"
 #include "bpf/sys.h"
 #include "runtime/base/cleanup.h"
@@ -37,12 +38,13 @@ struct mr_probes {
 	char path[MR_PINS_PATH_MAX];
 	int runs_fd, slots_fd;
 	int owners_fd;
+	struct mr_missed missed;
 	uint64_t tried; /* rows that were; what the matrix says of them is final */
 	struct mr_wire_probe matrix[MR_ROW_COUNT_];
 	struct mr_probe_view *views[MR_WIRE_SLOTS]; /* NULL: not used yet */
 };
 
-#define CALLS_BYTES (MR_WIRE_OUTCOMES * sizeof(uint64_t))
+#define CALLS_BYTES (MR_WIRE_CALLS * sizeof(uint64_t))
 #define OPEN_TRIES 3
 
 struct mr_probes *mr_probes_free(struct mr_probes *probes)
@@ -57,6 +59,7 @@ struct mr_probes *mr_probes_free(struct mr_probes *probes)
 	mr_close(probes->runs_fd);
 	mr_close(probes->slots_fd);
 	mr_close(probes->owners_fd);
+	mr_missed_close(&probes->missed);
 	free(probes);
 	return NULL;
 }
@@ -113,12 +116,33 @@ static int open_set(struct mr_probes *probes, struct mr_error *err)
 	return r == -ENOENT ? 1 : r; /* purged while we looked */
 }
 
-static int open_or_load(struct mr_probes *probes, struct mr_error *err)
+/* "+a,+b" for rows, each name once. */
+static void write_switches(uint64_t wanted, struct mr_str *str)
+{
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (wanted >> i & 1 && (i == 0 || strcmp(rows[i].name, rows[i - 1].name) != 0))
+			mr_str_printf(str, "%s+%s", str->len ? "," : "", rows[i].name);
+}
+
+static int load(const struct mr_probes *probes, uint64_t wanted, struct mr_error *err)
+{
+	char text[1024];
+	struct mr_str switches;
+
+	mr_str_init(&switches, text, sizeof(text));
+	write_switches(wanted, &switches);
+	return mr_start_loader(probes->level, text, err);
+}
+
+static int open_or_load(struct mr_probes *probes, uint64_t wanted, struct mr_error *err)
 {
 	int r = open_set(probes, err);
 
 	for (int i = 0; r == 1 && i < OPEN_TRIES; i++) {
-		r = mr_start_loader(probes->level, "", err);
+		r = load(probes, wanted, err);
 		if (r == 0)
 			r = open_set(probes, err);
 	}
@@ -141,7 +165,7 @@ static int check_base(const struct mr_probes *probes, struct mr_error *err)
 		      "the kernel refuses our programs: %m (%s)", probes->matrix[0].why);
 }
 
-/* Rows of the level are tried when it is there, each other one when its object is. */
+/* Rows of the level but hooks are tried when it is there, each other one when its object is. */
 static uint64_t find_tried(const struct mr_probes *probes, uint64_t wanted)
 {
 	size_t n;
@@ -149,37 +173,21 @@ static uint64_t find_tried(const struct mr_probes *probes, uint64_t wanted)
 	uint64_t tried = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (rows[i].level <= probes->level ||
+		if ((rows[i].level <= probes->level && rows[i].kind != MR_PROBE_CGROUP) ||
 		    (wanted >> i & 1 && is_there(probes, rows[i].object)))
 			tried |= 1ULL << i;
 	return tried;
 }
 
-/* "+a,+b" for rows, each name once. */
-static void write_switches(uint64_t wanted, struct mr_str *str)
-{
-	size_t n;
-	const struct mr_probe_row *rows = mr_probe_rows(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (wanted >> i & 1 && (i == 0 || strcmp(rows[i].name, rows[i - 1].name) != 0))
-			mr_str_printf(str, "%s+%s", str->len ? "," : "", rows[i].name);
-}
-
 int mr_probes_need(struct mr_probes *probes, uint64_t wanted, struct mr_error *err)
 {
-	char text[1024];
-	struct mr_str switches;
 	uint64_t missing = wanted & ~probes->tried;
 	int r = 0;
 
 	if (!missing)
 		return 0;
-	mr_str_init(&switches, text, sizeof(text));
-	if (missing & ~find_tried(probes, wanted)) {
-		write_switches(wanted, &switches);
-		r = mr_start_loader(probes->level, text, err);
-	}
+	if (missing & ~find_tried(probes, wanted))
+		r = load(probes, wanted, err);
 	if (r == 0)
 		r = read_matrix(probes, err);
 	if (r == 0)
@@ -190,16 +198,17 @@ int mr_probes_need(struct mr_probes *probes, uint64_t wanted, struct mr_error *e
 	return r;
 }
 
-int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_error *err)
+int mr_probes_open(enum mr_probe_level level, uint64_t wanted, struct mr_probes **ret,
+		   struct mr_error *err)
 {
 	struct mr_probes *probes = mr_str_alloc(sizeof(*probes));
 	int r;
 
 	probes->level = level;
 	probes->runs_fd = probes->slots_fd = probes->owners_fd = -1;
-	r = open_or_load(probes, err);
+	r = open_or_load(probes, wanted, err);
 	if (r >= 0)
-		probes->tried = find_tried(probes, 0);
+		probes->tried = find_tried(probes, wanted);
 	if (r >= 0 && level != MR_PROBE_LEVEL_OFF)
 		r = check_base(probes, err);
 	if (r < 0) {
@@ -240,16 +249,19 @@ static void forget_group(const struct mr_probes *probes, uint64_t id)
 		mr_log_warn("telemetry: forget control group %ju: %m", (uintmax_t)id);
 }
 
-/* Out of `runs` first: whoever finds the slot marked later has nothing to do twice. */
+/* Out of `runs` first: whoever finds the slot marked later has nothing to do twice.  An id that a dead
+ * run left may be that of another group by now, which is observed for a slot of its own. */
 static void disown_slot(const struct mr_probes *probes, uint32_t slot)
 {
+	struct mr_wire_run run;
 	uint64_t id = 0;
 
 	if (mr_bpf_map_lookup(probes->owners_fd, &slot, &id) < 0)
 		mr_log_warn("telemetry: read the owner of slot %u: %m", slot);
 	if (!id)
 		return;
-	forget_group(probes, id);
+	if (mr_bpf_map_lookup(probes->runs_fd, &id, &run) == 0 && run.slot == slot)
+		forget_group(probes, id);
 	set_owner(probes, slot, 0);
 }
 
@@ -361,8 +373,8 @@ static int open_calls(struct mr_probes *probes, unsigned int slot, uint64_t **re
 		return -ENOENT;
 	fd = mr_bpf_get(path);
 	if (fd < 0) {
-		fd = mr_bpf_map_create(BPF_MAP_TYPE_ARRAY, 4, 8, MR_WIRE_OUTCOMES, BPF_F_MMAPABLE,
-				       -1, "menace_calls");
+		fd = mr_bpf_map_create(BPF_MAP_TYPE_ARRAY, 4, 8, MR_WIRE_CALLS, BPF_F_MMAPABLE, -1,
+				       "menace_calls");
 		if (fd < 0 || mr_bpf_map_update(array, &slot, &(uint32_t){ (uint32_t)fd }) < 0 ||
 		    mr_bpf_pin(fd, path) < 0)
 			return mr_err(err, MR_E_KERNEL, errno, "make %s: %m", path);
@@ -416,20 +428,21 @@ static int open_view(struct mr_probes *probes, unsigned int slot, bool wants_cal
 /* --- a run ------------------------------------------------------------------------------ */
 
 /* What is about to be done is written down first. */
-static int enter(struct mr_probe_run *run, uint64_t cgroup_id, struct mr_error *err)
+static int enter(struct mr_probe_run *run, const struct mr_probe_group *group, struct mr_error *err)
 {
 	const struct mr_wire_slot counts = { .generation = run->generation };
 	struct mr_wire_run entry = { .generation = run->generation,
 				     .rows = run->rows,
-				     .slot = run->slot };
+				     .slot = run->slot,
+				     .flags = group->has_init ? MR_WIRE_RUN_WITHOUT_INIT : 0 };
 
 	if (mr_bpf_map_update(run->probes->slots_fd, &run->slot, &counts) < 0)
 		return mr_err(err, MR_E_SYS, errno, "clear the counters of slot %u: %m", run->slot);
-	if (mr_bpf_map_update(run->probes->owners_fd, &run->slot, &cgroup_id) < 0)
+	if (mr_bpf_map_update(run->probes->owners_fd, &run->slot, &group->id) < 0)
 		return mr_err(err, MR_E_SYS, errno, "note the owner of slot %u: %m", run->slot);
-	if (mr_bpf_map_update(run->probes->runs_fd, &cgroup_id, &entry) < 0)
+	if (mr_bpf_map_update(run->probes->runs_fd, &group->id, &entry) < 0)
 		return mr_err(err, MR_E_SYS, errno, "observe control group %ju: %m",
-			      (uintmax_t)cgroup_id);
+			      (uintmax_t)group->id);
 	return 0;
 }
 
@@ -460,6 +473,19 @@ static uint64_t choose_rows(const struct mr_probes *probes, const struct mr_prob
 	return chosen;
 }
 
+/* Of the rows of one object at one tracepoint that this run wants the first: its program looks for
+ * all of them, since each one more at a tracepoint costs more than what it does. */
+static size_t find_leader(const struct mr_probe_run *run, const struct mr_probe_row *rows,
+			  size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (run->rows >> i & 1 && rows[i].kind == MR_PROBE_RAW_TP_RUN &&
+		    strcmp(rows[i].object, rows[row].object) == 0 &&
+		    strcmp(rows[i].target, rows[row].target) == 0)
+			return i;
+	return row;
+}
+
 /* A refusal is a fact that is not known, never the end of the run. */
 static void attach_rows(struct mr_probe_run *run, int cgroup_fd)
 {
@@ -467,9 +493,15 @@ static void attach_rows(struct mr_probe_run *run, int cgroup_fd)
 	const struct mr_probe_row *rows = mr_probe_rows(&n);
 
 	for (size_t i = 0; i < n; i++) {
+		size_t leader = find_leader(run, rows, i);
+
 		if ((rows[i].kind != MR_PROBE_CGROUP && rows[i].kind != MR_PROBE_RAW_TP_RUN) ||
 		    !(run->rows >> i & 1))
 			continue;
+		if (leader != i) {
+			run->errnums[i] = run->errnums[leader];
+			continue;
+		}
 		run->links[i] = mr_attach_row(run->probes->path, &rows[i], cgroup_fd, NULL);
 		if (run->links[i] < 0)
 			run->errnums[i] = -run->links[i];
@@ -485,6 +517,11 @@ bool mr_probe_run_knows(const struct mr_probe_run *run, const char *name)
 		if (run->rows >> i & 1 && !run->errnums[i] && strcmp(rows[i].name, name) == 0)
 			return true;
 	return false;
+}
+
+static bool count_missed(const struct mr_probe_run *run, uint64_t *ret)
+{
+	return mr_missed_count(&run->probes->missed, run->probes->path, run->rows, ret) == 0;
 }
 
 int mr_probe_run_begin(struct mr_probes *probes, const struct mr_probe_group *group,
@@ -503,12 +540,24 @@ int mr_probe_run_begin(struct mr_probes *probes, const struct mr_probe_group *gr
 	run->generation = mr_now_ns(); /* differs from that of every earlier holder */
 	r = open_view(probes, run->slot, run->rows >> MR_ROW_on_return & 1, &run->view, err);
 	if (r == 0)
-		r = enter(run, group->id, err);
+		r = enter(run, group, err);
 	if (r < 0)
 		mr_probe_run_end(run);
 	else
 		attach_rows(run, group->fd);
+	if (r == 0)
+		run->knows_missed = count_missed(run, &run->missed_before);
 	return r;
+}
+
+bool mr_probe_run_missed(const struct mr_probe_run *run, uint64_t *ret)
+{
+	uint64_t now;
+
+	if (!run->knows_missed || !count_missed(run, &now))
+		return false;
+	*ret = now - run->missed_before;
+	return true;
 }
 
 struct taking {
@@ -555,9 +604,11 @@ int mr_probe_run_counts(const struct mr_probe_run *run, struct mr_wire_slot *ret
 void mr_probe_run_end(struct mr_probe_run *run)
 {
 	static const struct mr_wire_slot nobodys;
+	size_t n;
+	const struct mr_probe_row *rows = mr_probe_rows(&n);
 
-	for (size_t i = 0; i < N_ELEMENTS(run->links); i++)
-		mr_close(run->links[i]);
+	for (size_t i = 0; run->probes && i < n; i++)
+		mr_detach_row(run->probes->path, &rows[i], run->links[i]);
 	if (run->probes)
 		disown_slot(run->probes, run->slot);
 	/* A program that still has the slot in hand sees that it is nobody's. */

@@ -21,12 +21,13 @@
 struct mr_event;
 struct mr_probes;
 
-/* Open the set with everything up to the level; when it is not there, the loader makes it.  An
- * error says why nothing can be observed here. */
-int mr_probes_open(enum mr_probe_level level, struct mr_probes **ret, struct mr_error *err);
+/* Open the set with everything up to the level but hooks of control groups; when it is not there, the
+ * loader makes it, with these rows (a bit each) beside.  An error says why nothing can be observed here. */
+int mr_probes_open(enum mr_probe_level level, uint64_t wanted, struct mr_probes **ret,
+		   struct mr_error *err);
 /* What was mapped stays so until the process ends: unmapping can cost more than a run. */
 struct mr_probes *mr_probes_free(struct mr_probes *probes);
-/* Have these rows (a bit each) tried, whatever their level; those of the level are. */
+/* Have these rows tried, whatever their level; those of the level are, but hooks. */
 int mr_probes_need(struct mr_probes *probes, uint64_t wanted, struct mr_error *err);
 /* What the loader found of a row of probes.def; borrowed. */
 const struct mr_wire_probe *mr_probes_state(const struct mr_probes *probes, size_t row);
@@ -51,6 +52,8 @@ struct mr_probe_run {
 					  * was not wanted */
 	uint64_t taken[MR_WIRE_TYPE_COUNT_]; /* events handed over */
 	uint64_t malformed; /* records that were none of ours */
+	bool knows_missed;
+	uint64_t missed_before; /* how often its programs had been passed over when it began */
 };
 /* An empty one. */
 void mr_probe_run_init(struct mr_probe_run *run);
@@ -60,10 +63,11 @@ struct mr_probe_group {
 	int fd; /* its directory */
 	bool wants_net; /* it can have sockets: attach what looks at them */
 	bool has_io; /* it has a block controller */
-	uint64_t rows; /* of probes.def that are wanted */
+	bool has_init; /* not empty: process 1 of the run's own namespace is there, and is not of it */
+	uint64_t rows; /* of probes.def that are wanted; hooks only where it can have sockets */
 };
 
-/* Observe a (still empty) control group.  -ESTALE: the set was purged; open it again. */
+/* Observe a control group that is still empty, or has_init.  -ESTALE: the set was purged; open it again. */
 int mr_probe_run_begin(struct mr_probes *probes, const struct mr_probe_group *group,
 		       struct mr_probe_run *run, struct mr_error *err);
 /* Is the fact that rows of this name stand for known of this run? */
@@ -74,5 +78,8 @@ void mr_probe_run_read(struct mr_probe_run *run,
 /* What is counted of it so far. */
 int mr_probe_run_counts(const struct mr_probe_run *run, struct mr_wire_slot *ret,
 			struct mr_error *err);
+/* How often the kernel passed a program over that looks at this run, since that began, whoever it would
+ * have been run for.  false: not known. */
+bool mr_probe_run_missed(const struct mr_probe_run *run, uint64_t *ret);
 /* Stop; no-op for a run that is not observed. */
 void mr_probe_run_end(struct mr_probe_run *run);

@@ -54,7 +54,7 @@ static __always_inline void settle_unnoted(struct task_struct *prev)
 	struct served s;
 	u64 ran;
 
-	if (!serve(prev, &s, MR_ROW_on_switch))
+	if (!serve(&s, MR_ROW_on_switch))
 		return;
 	ran = BPF_CORE_READ(prev, se.sum_exec_runtime) -
 	      BPF_CORE_READ(prev, se.prev_sum_exec_runtime);
@@ -78,7 +78,7 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 		settle(t, prev, now);
 	t->generation = 0;
 	t->tid = (u32)BPF_CORE_READ(next, pid);
-	if (!serve(next, &s, MR_ROW_on_switch))
+	if (!serve_task(next, &s, MR_ROW_on_switch))
 		return 0;
 	t->generation = s.generation;
 	t->slot = s.index;

@@ -90,7 +90,7 @@ static int run_loader(const char *const words[3], char text[sizeof(struct mr_err
 	if (r < 0)
 		return r;
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno, "make a pipe to " PROGRAM ": %m");
 	in = fds[0];
 	r = spawn(path, words, fds[1], &pid);
 	mr_close(fds[1]);

@@ -93,13 +93,8 @@ static int put_sockets(int map_fd, int tcp_fd, int udp_fd, struct mr_error *err)
 static int read_prog_id(int prog_fd, uint32_t *ret, struct mr_error *err)
 {
 	struct bpf_prog_info info = { 0 };
-	union bpf_attr attr;
 
-	memset(&attr, 0, sizeof(attr));
-	attr.info.bpf_fd = (uint32_t)prog_fd;
-	attr.info.info_len = sizeof(info);
-	attr.info.info = (uintptr_t)&info;
-	if (mr_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0)
+	if (mr_bpf_info(prog_fd, &info, sizeof(info)) < 0)
 		return mr_err(err, MR_E_KERNEL, errno, "id of a program of the kernel: %m");
 	*ret = info.id;
 	return 0;

@@ -40,6 +40,20 @@ static inline int mr_bpf_pin(int fd, const char *path)
 	return mr_bpf_obj(BPF_OBJ_PIN, fd, path);
 }
 
+/* What the kernel tells of a map, program or link, as much as it has: the size of that, or -1.  info is zeros,
+ * but for what it asks for. */
+static inline int mr_bpf_info(int fd, void *info, uint32_t size)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = size;
+	attr.info.info = (uintptr_t)info;
+	return mr_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 ? -1
+								       : (int)attr.info.info_len;
+}
+
 static inline int mr_bpf_map_create(enum bpf_map_type type, uint32_t key, uint32_t value,
 				    uint32_t entries, uint32_t flags, int inner_fd,
 				    const char *name)

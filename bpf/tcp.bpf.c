@@ -6,6 +6,10 @@
  * of its changes of state from then on.  What the kernel counted of it is handed over
  * when it begins to close, for a peer may take longer than the run to answer, and again when it is
  * closed: that is final.
+ *
+ * How long a connection took to come to be, and its smoothed round trip as it began to close, are
+ * counted here: no lost record takes anything from a distribution.  When a connection was
+ * asked for is kept with its socket, and goes with it.
  */
 #include "bpf/common.bpf.h"
 
@@ -31,10 +35,23 @@ struct tcp_sock {
 #pragma clang attribute pop
 
 #define SOCK_DONE 1 /* bit of skc_flags: the peer has said that it sends no more */
+#define STATE_ESTABLISHED 1
 #define STATE_SYN_SENT 2
 #define STATE_FIN_WAIT1 4
 #define STATE_CLOSE 7
+#define STATE_CLOSE_WAIT 8
 #define STATE_LAST_ACK 9
+
+/* What happened that is counted, and told to nobody. */
+#define OPENED (MR_WIRE_TCP_WHAT_COUNT_ + 1)
+#define BEGINS_TO_CLOSE 256 /* beside what happened: now, and only once for each that was open */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u64); /* when it was asked for */
+} asked SEC(".maps");
 
 static __always_inline void fill_ends(struct mr_wire_tcp *e, struct bpf_sock_ops *ctx)
 {
@@ -72,63 +89,96 @@ static __always_inline void fill_amounts(struct mr_wire_tcp *e, struct bpf_sock_
 		e->received_bytes--;
 }
 
-static __always_inline void hand_over(struct mr_wire_tcp *e, struct bpf_sock_ops *ctx,
-				      const struct served *s)
+/* By the state before: what was cut off had not begun to close. */
+static __always_inline u32 what_ended(u32 old)
 {
-	e->cookie = bpf_get_socket_cookie(ctx);
-	fill_ends(e, ctx);
-	emit(s, MR_RING_EVENTS, MR_WIRE_TCP, e, sizeof(*e));
+	if (old == STATE_SYN_SENT)
+		return MR_WIRE_TCP_FAILED;
+	if (old == STATE_ESTABLISHED || old == STATE_CLOSE_WAIT)
+		return MR_WIRE_TCP_CLOSED | BEGINS_TO_CLOSE;
+	return MR_WIRE_TCP_CLOSED;
 }
 
-/* In whose name a connection is asked for is known; it is accepted by the kernel alone. */
-static __always_inline void begin(struct bpf_sock_ops *ctx, u32 what, const struct served *s)
+/* What is to be told; MR_WIRE_TCP_WHAT_COUNT_: nothing.  Neither inlined nor static, so that the
+ * verifier does not follow each answer through what comes after. */
+__noinline u32 what_happened(u32 op, u32 old, u32 new)
+{
+	if (op == BPF_SOCK_OPS_TCP_CONNECT_CB)
+		return MR_WIRE_TCP_ASKED;
+	if (op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
+		return MR_WIRE_TCP_ACCEPTED;
+	if (op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB)
+		return OPENED;
+	if (op == BPF_SOCK_OPS_STATE_CB && new == STATE_CLOSE)
+		return what_ended(old);
+	if (op == BPF_SOCK_OPS_STATE_CB && (new == STATE_FIN_WAIT1 || new == STATE_LAST_ACK))
+		return MR_WIRE_TCP_CLOSING | BEGINS_TO_CLOSE;
+	return MR_WIRE_TCP_WHAT_COUNT_;
+}
+
+/* In whose name a connection is asked for is known; it is accepted by the kernel alone, and
+ * closed by whoever runs. */
+static __always_inline void fill_asker(struct mr_wire_tcp *e, const struct served *s)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct mr_wire_tcp e = { .what = what };
 
-	fill(&e.h, MR_WIRE_TCP, sizeof(e), s, task);
-	if (what == MR_WIRE_TCP_ASKED)
-		BPF_CORE_READ_STR_INTO(&e.comm, task, comm);
+	fill(&e->h, MR_WIRE_TCP, sizeof(*e), s, task);
+	if (e->what == MR_WIRE_TCP_ASKED)
+		BPF_CORE_READ_STR_INTO(&e->comm, task, comm);
 	else
-		e.h.pid = e.h.tid = e.h.inner_pid = 0;
-	hand_over(&e, ctx, s);
-	if (bpf_sock_ops_cb_flags_set(ctx, BPF_SOCK_OPS_STATE_CB_FLAG))
-		add(&s->slot->failures, 1);
+		e->h.pid = e->h.tid = e->h.inner_pid = 0;
 }
 
-static __always_inline void change(struct bpf_sock_ops *ctx, struct tcp_sock *tcp,
-				   const struct served *s)
+static __always_inline void count(const struct mr_wire_tcp *e, const struct served *s)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	u32 old = ctx->args[0], new = ctx->args[1];
-	struct mr_wire_tcp e = { .what = MR_WIRE_TCP_CLOSING };
+	COUNT(s, tcp_closed, 1);
+	COUNT(s, tcp_sent_bytes, e->sent_bytes);
+	COUNT(s, tcp_received_bytes, e->received_bytes);
+	COUNT(s, tcp_retransmits, e->retransmits);
+}
 
-	if (new == STATE_CLOSE)
-		e.what = old == STATE_SYN_SENT ? MR_WIRE_TCP_FAILED : MR_WIRE_TCP_CLOSED;
-	else if (new != STATE_FIN_WAIT1 &&new != STATE_LAST_ACK)
+/* Where there is no room for it, what is not known is counted when the connection is there. */
+static __always_inline void note_asked(struct bpf_sock *sk, const struct served *s)
+{
+	u64 *at = bpf_sk_storage_get(&asked, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (at)
+		*at = s->began_ns;
+}
+
+static __always_inline void count_opened(struct bpf_sock *sk, const struct served *s)
+{
+	u64 *at = bpf_sk_storage_get(&asked, sk, NULL, 0);
+
+	COUNT(s, tcp_connected, 1);
+	if (!at) {
+		COUNT(s, tcp_untimed, 1);
 		return;
-	fill(&e.h, MR_WIRE_TCP, sizeof(e), s, task);
-	e.h.pid = e.h.tid = e.h.inner_pid = 0;
-	fill_amounts(&e, ctx, tcp);
-	if (e.what == MR_WIRE_TCP_CLOSED) {
-		COUNT(s, tcp_closed, 1);
-		COUNT(s, tcp_sent_bytes, e.sent_bytes);
-		COUNT(s, tcp_received_bytes, e.received_bytes);
-		COUNT(s, tcp_retransmits, e.retransmits);
 	}
-	hand_over(&e, ctx, s);
+	add(&s->slot->histogram[MR_HIST_CONNECT][bucket_of(s->began_ns - *at)], 1);
+	bpf_sk_storage_delete(&asked, sk);
+}
+
+/* The kernel keeps eight times the microseconds; 0: it measured none. */
+static __always_inline void count_rtt(u32 srtt, const struct served *s)
+{
+	if (srtt)
+		add(&s->slot->histogram[MR_HIST_RTT][bucket_of((u64)srtt * 125)], 1);
+	else
+		COUNT(s, tcp_unmeasured, 1);
 }
 
 SEC("sockops")
 int on_tcp(struct bpf_sock_ops *ctx)
 {
 	struct bpf_sock *sk = ctx->sk;
+	struct mr_wire_tcp e = {};
 	struct tcp_sock *tcp;
 	struct served s;
-	u32 op = ctx->op;
+	u32 op = ctx->op, what = what_happened(op, ctx->args[0], ctx->args[1]);
 
-	if (!sk || (op != BPF_SOCK_OPS_TCP_CONNECT_CB &&
-		    op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB && op != BPF_SOCK_OPS_STATE_CB))
+	e.what = what & ~BEGINS_TO_CLOSE;
+	if (!sk || what == MR_WIRE_TCP_WHAT_COUNT_)
 		return 1;
 	s.began_ns = bpf_ktime_get_ns();
 	tcp = bpf_skc_to_tcp_sock(sk);
@@ -136,12 +186,27 @@ int on_tcp(struct bpf_sock_ops *ctx)
 	if (!tcp ||
 	    !serve_run(find_run_above(BPF_CORE_READ((struct sock *)tcp, sk_cgrp_data.cgroup)), &s))
 		return 1;
+	if (what == OPENED) {
+		count_opened(sk, &s);
+		served(&s);
+		return 1;
+	}
+	if (what == MR_WIRE_TCP_ASKED)
+		note_asked(sk, &s);
+	if (what & BEGINS_TO_CLOSE)
+		count_rtt(ctx->srtt_us, &s);
+	if (what == MR_WIRE_TCP_FAILED)
+		COUNT(&s, tcp_failed, 1);
+	fill_asker(&e, &s);
 	if (op == BPF_SOCK_OPS_STATE_CB)
-		change(ctx, tcp, &s);
-	else
-		begin(ctx,
-		      op == BPF_SOCK_OPS_TCP_CONNECT_CB ? MR_WIRE_TCP_ASKED : MR_WIRE_TCP_ACCEPTED,
-		      &s);
+		fill_amounts(&e, ctx, tcp);
+	else if (bpf_sock_ops_cb_flags_set(ctx, BPF_SOCK_OPS_STATE_CB_FLAG))
+		add(&s.slot->failures, 1);
+	if (e.what == MR_WIRE_TCP_CLOSED)
+		count(&e, &s);
+	e.cookie = bpf_get_socket_cookie(ctx);
+	fill_ends(&e, ctx);
+	emit(&s, MR_RING_EVENTS, MR_WIRE_TCP, &e, sizeof(e));
 	served(&s);
 	return 1;
 }

@@ -12,6 +12,7 @@
  *   rings   array of   two rings a slot: events, and the few that must not be lost
  *   calls   array of   an array of outcomes of system calls for a slot that ever wanted them
  *   control array      one struct mr_wire_control
+ *   links   array      for each row that is attached while runs want it the number of the link
  *   matrix  array      one element: state of each row of probes.def; written by the loader alone
  *
  * A slot is used again by later runs.  What tells them apart is the generation, which is
@@ -21,7 +22,7 @@
 
 #include <linux/types.h>
 
-#define MR_WIRE_VERSION 3
+#define MR_WIRE_VERSION 6
 #define MR_WIRE_SLOTS 128
 #define MR_WIRE_PROBES_MAX 64 /* rows of probes.def */
 #define MR_WIRE_DEPTHS 4 /* different depths at which groups of runs can lie */
@@ -33,6 +34,8 @@
 #define MR_WIRE_SYSCALLS 512
 #define MR_WIRE_ERRNOS 136
 #define MR_WIRE_OUTCOMES (MR_WIRE_SYSCALLS * MR_WIRE_ERRNOS)
+/* Behind the counts as many sums of nanoseconds, of those calls whose beginning was seen. */
+#define MR_WIRE_CALLS (2 * MR_WIRE_OUTCOMES)
 
 /* Rows of probes.def, each called like its program. */
 enum mr_wire_row {
@@ -70,18 +73,31 @@ enum mr_wire_type {
 /* rings[2 * slot + ring] */
 enum mr_wire_ring { MR_RING_EVENTS, MR_RING_VITAL, MR_RING_COUNT_ };
 #define MR_RING_EVENTS_BYTES (64 * 1024)
-#define MR_RING_VITAL_BYTES (8 * 1024)
+#define MR_RING_VITAL_BYTES (64 * 1024)
+/* Of these, for ends alone: however many crashes nobody has read, those of init and of the main program
+ * find room. */
+#define MR_RING_VITAL_SPARE_BYTES (4 * 1024)
 
-enum mr_wire_histogram { MR_HIST_RUN, MR_HIST_WAIT, MR_HIST_BLOCK, MR_HIST_COUNT_ };
+enum mr_wire_histogram {
+	MR_HIST_RUN,
+	MR_HIST_WAIT,
+	MR_HIST_BLOCK,
+	MR_HIST_CALL,
+	MR_HIST_CONNECT,
+	MR_HIST_RTT,
+	MR_HIST_COUNT_,
+};
 
 /* Who is observed; value of `runs`. */
 struct mr_wire_run {
 	__u64 generation;
 	__u64 rows; /* a bit for each enum mr_wire_row that is to look at it */
 	__u32 slot;
-	__u32 reserved;
+	__u32 flags;
 };
 _Static_assert(sizeof(struct mr_wire_run) == 24, "layout");
+/* The first process in it is older than the run, and is not of it: neither it nor what it does. */
+#define MR_WIRE_RUN_WITHOUT_INIT 1u
 
 /* Everything counted of one run. */
 struct mr_wire_slot {
@@ -93,11 +109,13 @@ struct mr_wire_slot {
 	__u64 failures; /* reads that the kernel refused to our programs */
 	__u64 programs_ns; /* what our programs themselves took */
 	__u64 absent; /* a bit for each counter that this kernel does not keep */
+	__u64 main_pid; /* of init's first child, as init numbers it; 0: there was none */
+	__u64 main_fds; /* one more than it had open at its end beyond the first three; 0: not known */
 	__u64 histogram[MR_HIST_COUNT_][MR_WIRE_BUCKETS];
 };
 _Static_assert(MR_COUNTER_COUNT_ <= 63, "bits of absent");
 #define MR_ABSENT_WAITS MR_COUNTER_COUNT_ /* bit for the histogram of waits */
-_Static_assert(sizeof(struct mr_wire_slot) == 8 * (4 + MR_COUNTER_COUNT_ + 3 * MR_WIRE_TYPE_COUNT_ +
+_Static_assert(sizeof(struct mr_wire_slot) == 8 * (6 + MR_COUNTER_COUNT_ + 3 * MR_WIRE_TYPE_COUNT_ +
 						   MR_HIST_COUNT_ * MR_WIRE_BUCKETS),
 	       "layout");
 

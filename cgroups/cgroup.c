@@ -8,7 +8,7 @@
  *
  * Many runs make and remove groups at the same moment and share the parent
  * "menace": whoever finds it missing makes it, whoever leaves it empty removes
- * it.  So a parent may vanish between being opened and being used (ENOENT, or
+ * it, at once or, with many runs to come, when the host is freed.  So a parent may vanish between being opened and being used (ENOENT, or
  * ENODEV from the files in it); the answer is to begin again, a bounded number of
  * times.  No lock is needed: mkdir and rmdir are atomic, and rmdir of a parent
  * with children fails.
@@ -53,7 +53,7 @@ struct mr_cgroup {
 	struct mr_group groups[MR_HIERARCHIES_MAX]; /* [0] is v2 */
 };
 
-bool mr_hierarchy_name_ok(const char *name)
+bool mr_cgroup_name_ok(const char *name)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789._-";
@@ -66,7 +66,7 @@ bool mr_hierarchy_name_ok(const char *name)
 
 static int check_name(const char *name, struct mr_error *err)
 {
-	if (mr_hierarchy_name_ok(name))
+	if (mr_cgroup_name_ok(name))
 		return 0;
 	return mr_err(err, MR_E_USAGE, EINVAL,
 		      "cgroup name \"%.80s\": accepted are 1 to %d of A-Z a-z 0-9 . _ -, and "
@@ -127,11 +127,15 @@ static struct mr_cgroup *alloc_cgroup(const struct mr_cgroup_host *host, const c
 	return cg;
 }
 
-/* An empty group of the hierarchy, with BASE open: it may outlive the host's record. */
-static int init_group(const struct mr_hierarchy *h, unsigned int wanted, struct mr_group *g)
+/* An empty group of hierarchy i, with BASE open: it may outlive the host's record. */
+static int init_group(const struct mr_cgroup_host *host, size_t i, unsigned int wanted,
+		      struct mr_group *g)
 {
+	const struct mr_hierarchy *h = &host->h[i];
+
 	*g = (struct mr_group){
 		.ops = h->ops,
+		.keeps_parent = host->keeps_parent,
 		.controllers = h->controllers & wanted,
 		.memory_max = MR_UNLIMITED,
 		.base_fd = fcntl(h->base_fd, F_DUPFD_CLOEXEC, 3),
@@ -187,7 +191,8 @@ static int try_make_group(const struct mr_hierarchy *h, const char *name, unsign
 static void remove_parent(const struct mr_group *g)
 {
 	/* In use by another run, or gone already: both are fine. */
-	(void)unlinkat(g->base_fd, MR_CGROUP_PARENT, AT_REMOVEDIR);
+	if (!g->keeps_parent)
+		(void)unlinkat(g->base_fd, MR_CGROUP_PARENT, AT_REMOVEDIR);
 }
 
 static int make_group(const struct mr_hierarchy *h, const char *name, unsigned int required,
@@ -244,7 +249,7 @@ static int fill_cgroup(const struct mr_cgroup_host *host, const struct mr_limits
 {
 	unsigned int required = mr_limits_controllers(limits);
 	/* Memory, pids and io also give statistics; cpu only costs when nothing is asked of it. */
-	unsigned int wanted = required | MR_CONTROLLER_BIT(MR_CONTROLLER_MEMORY) |
+	unsigned int wanted = required | host->always | MR_CONTROLLER_BIT(MR_CONTROLLER_MEMORY) |
 			      MR_CONTROLLER_BIT(MR_CONTROLLER_PIDS) |
 			      MR_CONTROLLER_BIT(MR_CONTROLLER_IO);
 	struct stat st;
@@ -256,7 +261,7 @@ static int fill_cgroup(const struct mr_cgroup_host *host, const struct mr_limits
 
 		if (i > 0 && !(h->controllers & wanted))
 			continue;
-		r = init_group(h, wanted, g);
+		r = init_group(host, i, wanted, g);
 		if (r < 0)
 			return mr_err(err, MR_E_SYS, -r, "duplicate a descriptor of %s: %m",
 				      h->dir);
@@ -317,6 +322,19 @@ int mr_cgroup_new(const struct mr_cgroup_host *host, const char *name,
 	return 0;
 }
 
+int mr_cgroup_share(const struct mr_cgroup *cg, struct mr_error *err)
+{
+	const struct mr_group *g = &cg->groups[0];
+	int r = 0;
+
+	if (g->controllers & MR_CONTROLLER_BIT(MR_CONTROLLER_MEMORY))
+		r = mr_write_file_at(g->dir_fd, "memory.oom.group", "0");
+	if (r < 0 && r != -ENOENT) /* from 4.19 on */
+		return mr_err(err, MR_E_SYS, -r, "write \"0\" to memory.oom.group of %s: %m",
+			      cg->path);
+	return 0;
+}
+
 /* What a hierarchy of v1 serves is seen by its files; of v2 a file that is not there is no error. */
 static unsigned int controllers_seen(const struct mr_group *g)
 {
@@ -331,10 +349,10 @@ static unsigned int controllers_seen(const struct mr_group *g)
 }
 
 /* 1: it has no such group. */
-static int look_at_group(const struct mr_hierarchy *h, const char *name, struct mr_group *g,
-			 struct mr_error *err)
+static int look_at_group(const struct mr_cgroup_host *host, size_t i, const char *name,
+			 struct mr_group *g, struct mr_error *err)
 {
-	int r = init_group(h, 0, g);
+	int r = init_group(host, i, 0, g);
 
 	if (r == 0)
 		r = g->parent_fd = open_parent(g->base_fd);
@@ -351,8 +369,8 @@ static int look_at_group(const struct mr_hierarchy *h, const char *name, struct 
 	close_group(g);
 	return r == -ENOENT || r == -ENODEV
 		       ? 1
-		       : mr_err(err, MR_E_SYS, -r, "look at %s/" MR_CGROUP_PARENT "/%s: %m", h->dir,
-				name);
+		       : mr_err(err, MR_E_SYS, -r, "look at %s/" MR_CGROUP_PARENT "/%s: %m",
+				host->h[i].dir, name);
 }
 
 int mr_cgroup_open(const struct mr_cgroup_host *host, const char *name, unsigned int extra_pids,
@@ -369,7 +387,7 @@ int mr_cgroup_open(const struct mr_cgroup_host *host, const char *name, unsigned
 		return mr_err(err, MR_E_SYS, ENOMEM, "look at cgroup %s: %m", name);
 	cg->extra_pids = extra_pids;
 	for (size_t i = 0; i < host->n && r >= 0; i++) {
-		r = look_at_group(&host->h[i], name, &cg->groups[cg->n], err);
+		r = look_at_group(host, i, name, &cg->groups[cg->n], err);
 		cg->n += r == 0;
 		if (i == 0 && r == 1) /* it comes first and goes last */
 			break;
@@ -692,7 +710,7 @@ static int find_groups(const struct mr_cgroup_host *host, struct mr_cgroup *cg,
 {
 	for (size_t i = 0; i < host->n; i++) {
 		struct mr_group *g = &cg->groups[i];
-		int r = init_group(&host->h[i], ~0U, g);
+		int r = init_group(host, i, ~0U, g);
 
 		if (r < 0)
 			return mr_err(err, MR_E_SYS, -r, "duplicate a descriptor: %m");

@@ -27,6 +27,9 @@ struct mr_error;
 struct mr_cgroup;
 struct mr_cgroup_host;
 
+/* Can a group have this name: 1 to 64 of A-Z a-z 0-9 . _ -, and neither "." nor ".."? */
+bool mr_cgroup_name_ok(const char *name);
+
 enum mr_cgroup_mode { MR_CGROUP_NONE, MR_CGROUP_V2, MR_CGROUP_HYBRID };
 
 /* Find the hierarchies from /proc/self/mountinfo and /proc/self/cgroup.  Never
@@ -34,10 +37,23 @@ enum mr_cgroup_mode { MR_CGROUP_NONE, MR_CGROUP_V2, MR_CGROUP_HYBRID };
  * mr_cgroup_host_why() says why.  *ret is freed by mr_cgroup_host_free(). */
 int mr_cgroup_detect(struct mr_cgroup_host **ret, struct mr_error *err);
 struct mr_cgroup_host *mr_cgroup_host_free(struct mr_cgroup_host *host);
+/* Many groups will be made and removed: what they are in is not removed with each that was the last,
+ * but with the host. */
+void mr_cgroup_host_keep_parent(struct mr_cgroup_host *host);
 enum mr_cgroup_mode mr_cgroup_host_mode(const struct mr_cgroup_host *host);
 const char *mr_cgroup_mode_name(enum mr_cgroup_mode mode);
 /* Why limits are not available, or "" when they are. */
 const char *mr_cgroup_host_why(const struct mr_cgroup_host *host);
+
+/* From now on BASE is the group BASE/menace/NAME, made by somebody else with mr_cgroup_new(): what limits it
+ * limits all that is made below it.  In a hierarchy of v1 that it is not in, BASE stays.  MR_E_USAGE: it is
+ * not there. */
+int mr_cgroup_host_below(struct mr_cgroup_host *host, const char *name, struct mr_error *err);
+/* NULL: limits of this controller can be had; otherwise why not; borrowed. */
+const char *mr_cgroup_host_lacks(const struct mr_cgroup_host *host, enum mr_controller controller);
+/* Thousandths of a processor that a group may be given at most, where the kernel refuses more (v1, below a
+ * group with a limit); else MR_UNLIMITED. */
+uint64_t mr_cgroup_host_cpus(const struct mr_cgroup_host *host);
 
 /* Make BASE/menace/NAME in every hierarchy needed and apply the limits.  All or
  * nothing: on failure what was made is removed.  NAME: [A-Za-z0-9._-]{1,64}.
@@ -46,10 +62,16 @@ const char *mr_cgroup_host_why(const struct mr_cgroup_host *host);
 int mr_cgroup_new(const struct mr_cgroup_host *host, const char *name,
 		  const struct mr_limits *limits, unsigned int extra_pids, struct mr_cgroup **ret,
 		  struct mr_error *err);
+/* Groups of several runs will be below it: running out of its memory ends the one that is at fault, not
+ * all of them.  Before anything is in it. */
+int mr_cgroup_share(const struct mr_cgroup *cg, struct mr_error *err);
 /* Look at BASE/menace/NAME, made by somebody else: for the calls that read, nothing else.  1 when it
  * is not there. */
 int mr_cgroup_open(const struct mr_cgroup_host *host, const char *name, unsigned int extra_pids,
 		   struct mr_cgroup **ret, struct mr_error *err);
+/* The group of the v2 hierarchy that a process is in, whoever made it, to look at: its folder, which is
+ * the caller's, or negative errno.  proc_cgroup: the text of /proc/PID/cgroup. */
+int mr_cgroup_open_of(const char *proc_cgroup, struct mr_error *err);
 /* Forget the handle and close its descriptors; the group stays.  Returns NULL. */
 struct mr_cgroup *mr_cgroup_free(struct mr_cgroup *cg);
 

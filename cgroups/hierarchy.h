@@ -55,6 +55,10 @@ struct mr_cgroup_host {
 	enum mr_cgroup_mode mode;
 	char why[384];
 	unsigned int controllers; /* union over the hierarchies */
+	unsigned int
+		always; /* whose hierarchy every group is in: a group above has a limit there */
+	uint64_t cpus; /* see mr_cgroup_host_cpus() */
+	bool keeps_parent; /* until it is freed */
 	char *absent[MR_CONTROLLER_COUNT_]; /* why a controller cannot be used, or NULL */
 	size_t n;
 	struct mr_hierarchy h[MR_HIERARCHIES_MAX]; /* [0] is v2, then those of v1 */
@@ -64,6 +68,7 @@ struct mr_cgroup_host {
 struct mr_group {
 	const struct mr_hierarchy_ops *ops;
 	unsigned int controllers;
+	bool keeps_parent; /* as its host */
 	int base_fd; /* O_PATH */
 	int parent_fd; /* BASE/menace, O_PATH */
 	int dir_fd; /* -1: not there */
@@ -110,5 +115,3 @@ extern const struct mr_hierarchy_ops mr_v2_ops;
 /* Append one row when there is room. */
 void mr_hierarchy_show_row(struct mr_cgroup_shown *shown, size_t cap, size_t *n, const char *key,
 			   const char *file, uint64_t value);
-/* NAME as the contract allows it, and neither "." nor "..". */
-bool mr_hierarchy_name_ok(const char *name);

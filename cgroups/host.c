@@ -264,6 +264,8 @@ int mr_cgroup_detect(struct mr_cgroup_host **ret, struct mr_error *err)
 	struct mr_mounts mounts = { 0 };
 	int r = host ? 0 : -ENOMEM;
 
+	if (host)
+		host->cpus = MR_UNLIMITED;
 	if (r == 0 && (!mountinfo || !own)) {
 		snprintf(host->why, sizeof(host->why), "cannot read /proc/self/%s: %m",
 			 mountinfo ? "cgroup" : "mountinfo");
@@ -287,12 +289,20 @@ struct mr_cgroup_host *mr_cgroup_host_free(struct mr_cgroup_host *host)
 {
 	if (!host)
 		return NULL;
-	for (size_t i = 0; i < host->n; i++)
+	for (size_t i = 0; i < host->n; i++) {
+		if (host->keeps_parent) /* not empty: somebody else's, who removes it */
+			(void)unlinkat(host->h[i].base_fd, MR_CGROUP_PARENT, AT_REMOVEDIR);
 		deinit_hierarchy(&host->h[i]);
+	}
 	for (size_t c = 0; c < N_ELEMENTS(host->absent); c++)
 		free(host->absent[c]);
 	free(host);
 	return NULL;
+}
+
+void mr_cgroup_host_keep_parent(struct mr_cgroup_host *host)
+{
+	host->keeps_parent = true;
 }
 
 enum mr_cgroup_mode mr_cgroup_host_mode(const struct mr_cgroup_host *host)
@@ -314,4 +324,134 @@ const char *mr_cgroup_mode_name(enum mr_cgroup_mode mode)
 const char *mr_cgroup_host_why(const struct mr_cgroup_host *host)
 {
 	return host->why;
+}
+
+static int open_of(const struct mr_mount *mount, struct mr_error *err)
+{
+	mr_auto_close int fd = -1;
+	mr_auto_free char *dir = NULL;
+	struct statfs fs;
+
+	if (!mount->point)
+		return mr_err(err, MR_E_KERNEL, ENOENT,
+			      "its control group is in no v2 hierarchy that is mounted here");
+	if (asprintf(&dir, "%s%s%s", mount->point, *mount->below ? "/" : "", mount->below) < 0) {
+		dir = NULL;
+		return mr_err(err, MR_E_SYS, ENOMEM, "control group: %m");
+	}
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstatfs(fd, &fs) < 0)
+		return mr_err(err, MR_E_SYS, errno, "open control group %s: %m", dir);
+	if (fs.f_type != mr_v2_ops.fs_magic)
+		return mr_err(err, MR_E_KERNEL, ENOENT, "%s is covered by another file system",
+			      dir);
+	return mr_take_fd(fd);
+}
+
+int mr_cgroup_open_of(const char *proc_cgroup, struct mr_error *err)
+{
+	mr_auto_free char *mountinfo = read_proc("/proc/self/mountinfo");
+	struct mr_mounts mounts;
+	int r;
+
+	if (!mountinfo)
+		return mr_err(err, MR_E_SYS, errno, "read /proc/self/mountinfo: %m");
+	if (mr_mounts_parse(mountinfo, proc_cgroup, &mounts) < 0)
+		return mr_err(err, MR_E_SYS, ENOMEM, "control groups: %m");
+	r = open_of(&mounts.v2, err);
+	mr_mounts_deinit(&mounts);
+	return r;
+}
+
+const char *mr_cgroup_host_lacks(const struct mr_cgroup_host *host, enum mr_controller controller)
+{
+	if (host->mode == MR_CGROUP_NONE)
+		return host->why;
+	if (host->controllers & MR_CONTROLLER_BIT(controller))
+		return NULL;
+	return host->absent[controller] ? host->absent[controller] : "absent";
+}
+
+uint64_t mr_cgroup_host_cpus(const struct mr_cgroup_host *host)
+{
+	return host->cpus;
+}
+
+/* --- below a group that somebody else has made ------------------------------ */
+
+/* Of v1: a quota above that of the group above is refused, where v2 takes the lesser of the two. */
+static uint64_t read_cpus(int dir_fd)
+{
+	char quota_text[32], period_text[32];
+	uint64_t quota = MR_UNLIMITED, period = MR_UNLIMITED, thousand = 0;
+
+	if (mr_read_file_at(dir_fd, "cpu.cfs_quota_us", quota_text, sizeof(quota_text)) <= 0 ||
+	    mr_read_file_at(dir_fd, "cpu.cfs_period_us", period_text, sizeof(period_text)) <= 0 ||
+	    !mr_limits_parse(quota_text, &quota) || !mr_limits_parse(period_text, &period) ||
+	    quota == MR_UNLIMITED || period == MR_UNLIMITED || period == 0 ||
+	    __builtin_mul_overflow(quota, 1000, &thousand))
+		return MR_UNLIMITED;
+	return thousand / period;
+}
+
+/* 1: it is not in this hierarchy. */
+static int move_below(struct mr_hierarchy *h, const char *name, struct mr_error *err)
+{
+	mr_auto_close int parent_fd =
+		openat(h->base_fd, MR_CGROUP_PARENT, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	mr_auto_close int fd = -1;
+	char *dir, *path;
+
+	if (parent_fd >= 0)
+		fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 1;
+	if (fd < 0)
+		return mr_err(err, MR_E_SYS, errno, "open %s/" MR_CGROUP_PARENT "/%s: %m", h->dir,
+			      name);
+	if (asprintf(&dir, "%s/" MR_CGROUP_PARENT "/%s", h->dir, name) < 0)
+		return mr_err(err, MR_E_SYS, ENOMEM, "control group %s: %m", name);
+	if (asprintf(&path, "%s/" MR_CGROUP_PARENT "/%s", strcmp(h->path, "/") ? h->path : "",
+		     name) < 0) {
+		free(dir);
+		return mr_err(err, MR_E_SYS, ENOMEM, "control group %s: %m", name);
+	}
+	deinit_hierarchy(h);
+	h->base_fd = mr_take_fd(fd);
+	h->dir = dir;
+	h->path = path;
+	return 0;
+}
+
+int mr_cgroup_host_below(struct mr_cgroup_host *host, const char *name, struct mr_error *err)
+{
+	if (host->mode == MR_CGROUP_NONE)
+		return mr_err(err, MR_E_KERNEL, EOPNOTSUPP, "no usable cgroups: %s", host->why);
+	if (!mr_cgroup_name_ok(name))
+		return mr_err(err, MR_E_USAGE, EINVAL, "\"%.80s\" is not the name of a group",
+			      name);
+	for (size_t i = 0; i < host->n; i++) {
+		struct mr_hierarchy *h = &host->h[i];
+		int r = move_below(h, name, err);
+
+		if (r < 0)
+			return r;
+		if (r > 0 && i == 0)
+			return mr_err(err, MR_E_USAGE, ENOENT,
+				      "there is no control group %s/" MR_CGROUP_PARENT "/%s",
+				      h->dir, name);
+		if (r > 0)
+			continue;
+		if (h->ops == &mr_v2_ops) {
+			h->controllers = controllers_at(h->base_fd);
+			host->controllers = h->controllers;
+			for (size_t other = 1; other < host->n; other++)
+				host->controllers |= host->h[other].controllers;
+			continue;
+		}
+		host->always |= h->controllers;
+		if (h->controllers & MR_CONTROLLER_BIT(MR_CONTROLLER_CPU))
+			host->cpus = read_cpus(h->base_fd);
+	}
+	return 0;
 }

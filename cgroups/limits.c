@@ -96,6 +96,16 @@ unsigned int mr_limits_controllers(const struct mr_limits *limits)
 	return mask;
 }
 
+void mr_limits_lift(struct mr_limits *limits, enum mr_controller controller)
+{
+	if (controller == MR_CONTROLLER_MEMORY)
+		limits->memory_max = limits->swap_max = MR_UNLIMITED;
+	else if (controller == MR_CONTROLLER_PIDS)
+		limits->pids_max = MR_UNLIMITED;
+	else if (controller == MR_CONTROLLER_CPU)
+		limits->cpu_quota_us = MR_UNLIMITED;
+}
+
 static uint64_t row_value(const struct mr_limits *limits, const struct mr_limit_file *file)
 {
 	return *(const uint64_t *)((const char *)limits + file->offset);

@@ -64,6 +64,8 @@ int mr_limits_normalise(const struct mr_limits *limits, unsigned int extra_pids,
 
 /* Mask of the controllers without which these limits cannot be kept; swap counts as memory. */
 unsigned int mr_limits_controllers(const struct mr_limits *limits);
+/* Take off what this controller would be asked for. */
+void mr_limits_lift(struct mr_limits *limits, enum mr_controller controller);
 
 /* Write one row's value.  -ENOENT (MR_E_KERNEL) when the file is absent and a limit is asked
  * of it; 0 when it is absent and none is. */

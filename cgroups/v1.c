@@ -59,8 +59,9 @@ static const struct mr_stat_file stat_files[] = {
 	  MR_CONTROLLER_CPU,
 	  { { "nr_throttled", MR_STAT_AT(cpu_nr_throttled), 0 },
 	    { "throttled_time", MR_STAT_AT(cpu_throttled_us), 1000 } } },
-	MR_STAT_SINGLE("memory.max_usage_in_bytes", MEMORY, memory_peak_bytes),
+	/* Read in this order, what is used now is not over the peak. */
 	MR_STAT_SINGLE("memory.usage_in_bytes", MEMORY, memory_current_bytes),
+	MR_STAT_SINGLE("memory.max_usage_in_bytes", MEMORY, memory_peak_bytes),
 	{ "memory.oom_control",
 	  MR_STAT_FORM_KEYED,
 	  MR_CONTROLLER_MEMORY,

@@ -43,8 +43,9 @@ static const struct mr_stat_file stat_files[] = {
 	    { "system_usec", MR_STAT_AT(cpu_system_us), 0 },
 	    { "nr_throttled", MR_STAT_AT(cpu_nr_throttled), 0 },
 	    { "throttled_usec", MR_STAT_AT(cpu_throttled_us), 0 } } },
-	MR_STAT_SINGLE("memory.peak", MEMORY, memory_peak_bytes),
+	/* Read in this order, what is used now is not over the peak. */
 	MR_STAT_SINGLE("memory.current", MEMORY, memory_current_bytes),
+	MR_STAT_SINGLE("memory.peak", MEMORY, memory_peak_bytes),
 	{ "memory.events",
 	  MR_STAT_FORM_KEYED,
 	  MR_CONTROLLER_MEMORY,

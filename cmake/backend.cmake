@@ -11,4 +11,6 @@ add_library(mr_docker STATIC ${docker_sources})
 target_link_libraries(mr_docker PUBLIC mr_backend PRIVATE PkgConfig::CURL)
 
 add_library(mr_qemu STATIC ${qemu_sources})
-target_link_libraries(mr_qemu PUBLIC mr_backend mr_supervise mr_spec mr_base)
+# By its name: of a static program the archive is taken.
+pkg_check_modules(LZ4 REQUIRED liblz4)
+target_link_libraries(mr_qemu PUBLIC mr_backend mr_supervise mr_spec mr_base PRIVATE ${LZ4_LIBRARIES})

@@ -23,6 +23,24 @@ add_custom_command(OUTPUT ${netns_dir}/drop_code.h
     ${CMAKE_SOURCE_DIR}/cmake/bytes.cmake
   COMMENT "Compiling drop.bpf.c for the kernel"
   VERBATIM)
-target_sources(mr_netns PRIVATE ${netns_dir}/drop_code.h)
+set(relay_bins)
+set(relay_copies)
+foreach(section round guard back)
+  list(APPEND relay_bins ${netns_dir}/${section}.bin)
+  list(APPEND relay_copies COMMAND ${BPF_OBJCOPY} -O binary --only-section=${section}
+    ${netns_dir}/relay.bpf.o ${netns_dir}/${section}.bin)
+endforeach()
+add_custom_command(OUTPUT ${netns_dir}/relay_code.h
+  COMMAND ${BPF_CLANG} -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Werror
+    -I${CMAKE_SOURCE_DIR} -I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
+    -c ${CMAKE_SOURCE_DIR}/netns/relay.bpf.c -o ${netns_dir}/relay.bpf.o
+  ${relay_copies}
+  COMMAND ${CMAKE_COMMAND} "-DINPUTS=${relay_bins}"
+    -DPREFIX=mr_relay_ -DOUTPUT=${netns_dir}/relay_code.h -P ${CMAKE_SOURCE_DIR}/cmake/bytes.cmake
+  DEPENDS ${CMAKE_SOURCE_DIR}/netns/relay.bpf.c ${CMAKE_SOURCE_DIR}/netns/relay_wire.h
+    ${CMAKE_SOURCE_DIR}/cmake/bytes.cmake
+  COMMENT "Compiling relay.bpf.c for the kernel"
+  VERBATIM)
+target_sources(mr_netns PRIVATE ${netns_dir}/drop_code.h ${netns_dir}/relay_code.h)
 target_include_directories(mr_netns SYSTEM PRIVATE ${LIBNL_INCLUDE_DIRS})
 target_link_libraries(mr_netns PUBLIC nl-3)

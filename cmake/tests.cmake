@@ -38,6 +38,10 @@ endif()
 if(TARGET unit-test-store)
   target_link_libraries(unit-test-store PRIVATE PkgConfig::SQLITE) # edits databases by itself
 endif()
+if(TARGET priv-test-rtnl)
+  target_include_directories(priv-test-rtnl SYSTEM PRIVATE ${LIBNL_INCLUDE_DIRS}) # makes requests
+  target_link_libraries(priv-test-rtnl PRIVATE ${LIBNL_LIBRARIES})
+endif()
 if(TARGET unit-test-redact)
   target_sources(unit-test-redact PRIVATE ${CMAKE_SOURCE_DIR}/tools/term.c)
 endif()
@@ -66,6 +70,8 @@ foreach(source ${helpers})
       -Wall -Wextra -Werror -static -pthread -I${CMAKE_SOURCE_DIR} ${source} -o ${target}
     DEPENDS ${source} ${CMAKE_SOURCE_DIR}/tests/helpers/bad-calls.h
       ${CMAKE_SOURCE_DIR}/tests/helpers/number.h
+      ${CMAKE_SOURCE_DIR}/bpf/sys.h ${CMAKE_SOURCE_DIR}/bpf/wire.h
+      ${CMAKE_SOURCE_DIR}/bpf/probes.def ${CMAKE_SOURCE_DIR}/bpf/counters.def
     COMMENT "Building helper ${name}"
     VERBATIM)
   list(APPEND helper_targets ${target})
@@ -83,6 +89,12 @@ foreach(script ${system_tests})
   file(STRINGS ${path} serial REGEX "^# serial" LIMIT_COUNT 1)
   if(serial)
     set_tests_properties(system/${name} PROPERTIES RUN_SERIAL TRUE)
+  endif()
+  file(STRINGS ${path} minutes REGEX "^# minutes [0-9]+$" LIMIT_COUNT 1)
+  if(minutes)
+    string(REGEX REPLACE "^# minutes " "" minutes ${minutes})
+    math(EXPR seconds "${minutes} * 60")
+    set_tests_properties(system/${name} PROPERTIES TIMEOUT ${seconds})
   endif()
   file(STRINGS ${path} any_kernel REGEX "^# any kernel" LIMIT_COUNT 1)
   if(any_kernel)
@@ -115,10 +127,14 @@ endforeach()
 
 # The bench's own programs; tests/bench/run builds nothing.
 if(NOT MENACE_SANITIZE)
-  foreach(name driver getppid storm stream)
+  foreach(name driver getppid netns storm stream)
     add_executable(bench-${name} tests/bench/${name}.c)
     set_target_properties(bench-${name} PROPERTIES OUTPUT_NAME ${name}
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bench)
-    target_link_options(bench-${name} PRIVATE -static)
+    if(name STREQUAL netns) # measures inside of itself, not how it starts
+      target_link_libraries(bench-${name} PRIVATE mr_netns)
+    else()
+      target_link_options(bench-${name} PRIVATE -static)
+    endif()
   endforeach()
 endif()

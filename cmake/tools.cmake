@@ -1,6 +1,6 @@
 # menace-run is linked statically: it starts for every run, and loading shared
 # objects would cost as much as making the sandbox.
-add_executable(menace-run tools/menace-run.c tools/single.c tools/batch.c tools/dry_run.c
+add_executable(menace-run tools/menace-run.c tools/single.c tools/batch.c tools/dry_run.c tools/subruns.c
   tools/report.c tools/to_store.c tools/where.c tools/cli.c tools/optable.c tools/options.c
   tools/no_names.c)
 set(no_names -Wl,--wrap=getaddrinfo,--wrap=gethostbyname,--wrap=getprotobyname
@@ -21,13 +21,13 @@ endif()
 add_dependencies(menace-run menace-netd)
 
 # Does runs in containers of a Docker Engine; alone with libcurl, as menace-send is.
-add_executable(menace-docker tools/menace-docker.c)
+add_executable(menace-docker tools/menace-docker.c tools/docker_tasks.c)
 target_link_libraries(menace-docker PRIVATE mr_docker mr_backend mr_supervise mr_bpf mr_launch mr_spec
   mr_cgroups mr_netns mr_base)
 # The first process of its containers; static, for it has to run without the host's libraries.
 add_executable(menace-init tools/menace-init.c tools/no_names.c)
 target_link_options(menace-init PRIVATE ${no_names})
-target_link_libraries(menace-init PRIVATE mr_launch mr_spec mr_cgroups mr_netns mr_base)
+target_link_libraries(menace-init PRIVATE mr_backend mr_launch mr_spec mr_cgroups mr_netns mr_base)
 if(MENACE_STATIC)
   target_link_options(menace-init PRIVATE -static)
 endif()
@@ -36,7 +36,7 @@ add_dependencies(menace-run menace-docker menace-init)
 # Does runs in virtual machines, with a program of ours as the first one inside, which is static
 # for the initramfs has nothing else.  A sanitizer's cannot be: no machine starts with it.
 add_executable(menace-guest tools/menace-guest.c tools/guest_boot.c tools/guest_relay.c
-  tools/guest_run.c tools/no_names.c)
+  tools/guest_prepare.c tools/guest_run.c tools/no_names.c)
 target_link_options(menace-guest PRIVATE ${no_names})
 if(MENACE_STATIC)
   target_link_options(menace-guest PRIVATE -static)
@@ -46,16 +46,16 @@ target_link_libraries(menace-guest PRIVATE mr_qemu mr_backend mr_supervise mr_bp
 add_executable(menace-qemu tools/menace-qemu.c)
 target_link_libraries(menace-qemu PRIVATE mr_qemu mr_backend mr_supervise mr_bpf mr_launch mr_spec
   mr_cgroups mr_netns mr_base)
-add_dependencies(menace-qemu menace-guest)
+add_dependencies(menace-qemu menace-guest menace-probe-load)
 add_dependencies(menace-run menace-qemu)
 
 # menace reads what menace-run keeps.
 file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/cmd_*.c)
-add_library(menace_commands OBJECT tools/cmd.c tools/doctor_host.c tools/doctor_kernel.c
-  tools/events.c tools/flow_session.c tools/handover.c tools/interrupts.c tools/matrix_cell.c tools/matrix_html.c
-  tools/matrix_report.c tools/matrix_run.c tools/learned.c tools/live.c tools/outfile.c tools/progress.c
-  tools/screen.c tools/stubs.c tools/term.c tools/optable.c tools/symbols.c ${commands})
-target_link_libraries(menace_commands PUBLIC mr_section mr_flow mr_backend mr_scenario mr_input mr_export mr_store mr_supervise mr_bpf mr_launch mr_spec
+add_library(menace_commands OBJECT tools/cmd.c tools/doctor_host.c tools/doctor_kernel.c tools/doctor_net.c
+  tools/engine.c tools/events.c tools/flow_session.c tools/flow_temp.c tools/handover.c tools/interrupts.c tools/matrix_cell.c tools/matrix_details.c tools/matrix_html.c
+  tools/matrix_group.c tools/matrix_report.c tools/matrix_run.c tools/learned.c tools/live.c tools/progress.c
+  tools/screen.c tools/stale.c tools/stubs.c tools/term.c tools/optable.c tools/symbols.c ${commands})
+target_link_libraries(menace_commands PUBLIC mr_section mr_flow mr_qemu mr_backend mr_scenario mr_input mr_export mr_store mr_supervise mr_bpf mr_launch mr_spec
   mr_cgroups mr_netns mr_base)
 add_executable(menace tools/menace.c)
 target_link_libraries(menace PRIVATE menace_commands)
@@ -63,11 +63,15 @@ target_link_libraries(menace PRIVATE menace_commands)
 # Sends what menace exports; alone with libcurl.
 add_executable(menace-send tools/menace-send.c tools/optable.c)
 target_link_libraries(menace-send PRIVATE mr_send mr_base)
-add_dependencies(menace menace-send)
+add_dependencies(menace menace-send menace-docker)
 
-# Puts the programs for the kernel in place; dynamic, for it starts once after a boot.
-add_executable(menace-probe-load tools/menace-probe-load.c)
+# Puts the programs for the kernel in place; static, for the initramfs of a machine has no libraries.
+add_executable(menace-probe-load tools/menace-probe-load.c tools/no_names.c)
+target_link_options(menace-probe-load PRIVATE ${no_names})
 target_link_libraries(menace-probe-load PRIVATE mr_bpf_load)
+if(MENACE_STATIC)
+  target_link_options(menace-probe-load PRIVATE -static)
+endif()
 add_dependencies(menace-run menace-probe-load)
 
 # Reads the debug information of programs that nobody trusts, in a sandbox.

@@ -12,6 +12,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -88,6 +89,9 @@ static int add_route(int sock, const struct mr_anyip_prefix *prefix)
 		add_attribute(&request, RTA_DST, prefix->address,
 			      prefix->family == AF_INET ? 4 : 16);
 	add_attribute(&request, RTA_OIF, &link, sizeof(link));
+	/* What goes to it comes from ::1, whatever other addresses lo has; in IPv4 from the address itself. */
+	if (prefix->family == AF_INET6)
+		add_attribute(&request, RTA_PREFSRC, &in6addr_loopback, sizeof(in6addr_loopback));
 	return exchange(sock, &request);
 }
 

@@ -109,44 +109,54 @@ INLINE __u64 scatter(__u64 x)
 	return x ^ (x >> 33);
 }
 
-struct remote {
-	__u64 hash;
-	int own, resolver;
+/* The sandbox's own side of a packet to somewhere else. */
+INLINE int is_near(__u32 host)
+{
+	return host >> 24 == 127;
+}
+
+/* Both ends: the program chooses the address that it sends from as well, so one that is not cut off
+ * saves none that is. */
+struct ends {
+	__u64 hashes[2]; /* of those that are destinations, else 0 */
+	int own, resolver; /* the sandbox with itself; with its resolver */
 };
 
-/* The other end of an IPv4 packet: whichever address is not 127.0.0.1, the one that it came from
- * first. */
-INLINE int find_remote4(struct __sk_buff *skb, __u64 seed, struct remote *ret)
+/* An end is no destination where it is 127.0.0.1, unless both are, nor where the other is farther. */
+INLINE int find_ends4(struct __sk_buff *skb, __u64 seed, struct ends *ret)
 {
-	__u32 pair[2], host;
+	__u32 pair[2], from, to;
 
 	if (load_bytes(skb, ETH_HLEN + 12, pair, sizeof(pair)) < 0)
 		return 0;
-	host = __builtin_bswap32(pair[0]);
-	if (host == OWN_IPV4)
-		host = __builtin_bswap32(pair[1]);
-	ret->own = host == OWN_IPV4;
-	ret->resolver = host == RESOLVER_IPV4;
-	ret->hash = scatter(seed ^ host);
+	from = __builtin_bswap32(pair[0]);
+	to = __builtin_bswap32(pair[1]);
+	ret->own = from == OWN_IPV4 && to == OWN_IPV4;
+	ret->resolver =
+		is_near(from) && is_near(to) && (from == RESOLVER_IPV4 || to == RESOLVER_IPV4);
+	if (ret->own || (from != OWN_IPV4 && (!is_near(from) || is_near(to))))
+		ret->hashes[0] = scatter(seed ^ from);
+	if (to != OWN_IPV4 && (!is_near(to) || is_near(from)))
+		ret->hashes[1] = scatter(seed ^ to);
 	return 1;
 }
 
-INLINE int find_remote6(struct __sk_buff *skb, __u64 seed, struct remote *ret)
+INLINE int find_ends6(struct __sk_buff *skb, __u64 seed, struct ends *ret)
 {
 	const __u64 one = __builtin_bswap64(1);
-	__u64 pair[4], high, low;
+	__u64 pair[4];
+	int from_own, to_own;
 
 	if (load_bytes(skb, ETH_HLEN + 8, pair, sizeof(pair)) < 0)
 		return 0;
-	high = pair[0];
-	low = pair[1];
-	if (high == 0 && low == one) {
-		high = pair[2];
-		low = pair[3];
-	}
-	ret->own = high == 0 && low == one;
+	from_own = pair[0] == 0 && pair[1] == one;
+	to_own = pair[2] == 0 && pair[3] == one;
+	ret->own = from_own && to_own;
 	ret->resolver = 0;
-	ret->hash = scatter(scatter(seed ^ high) ^ low);
+	if (ret->own || !from_own)
+		ret->hashes[0] = scatter(scatter(seed ^ pair[0]) ^ pair[1]);
+	if (!to_own)
+		ret->hashes[1] = scatter(scatter(seed ^ pair[2]) ^ pair[3]);
 	return 1;
 }
 
@@ -169,25 +179,32 @@ INLINE void count_host(struct mr_drop_state *s, __u64 hash, int cut)
 	}
 }
 
+INLINE int is_cut_off(struct mr_drop_state *s, __u64 hash)
+{
+	const int cut = s->part && (__u32)(hash >> 32) <= s->part;
+
+	if (!hash)
+		return 0;
+	count_host(s, hash, cut);
+	return cut;
+}
+
 /* Is the packet cut off from where it goes? */
 INLINE int is_cut(struct __sk_buff *skb, struct mr_drop_state *s)
 {
-	struct remote remote = { 0 };
+	struct ends ends = { .own = 0 };
 	__u8 version = 0;
-	int cut;
 
 	if (load_bytes(skb, ETH_HLEN, &version, 1) < 0)
 		return 0;
-	if (version >> 4 == 4 ? !find_remote4(skb, s->part_seed, &remote)
-			      : !find_remote6(skb, s->part_seed, &remote))
+	if (version >> 4 == 4 ? !find_ends4(skb, s->part_seed, &ends)
+			      : !find_ends6(skb, s->part_seed, &ends))
 		return 0;
-	if (remote.own && s->spare_own)
+	if (ends.own && s->spare_own)
 		return 0;
-	if ((s->cuts & MR_DROP_DESTINATIONS) && !(remote.resolver && s->spare_own)) {
-		cut = s->part && (__u32)(remote.hash >> 32) <= s->part;
+	if ((s->cuts & MR_DROP_DESTINATIONS) && !(ends.resolver && s->spare_own)) {
 		__sync_fetch_and_add(&s->part_seen, 1);
-		count_host(s, remote.hash, cut);
-		if (cut) {
+		if (is_cut_off(s, ends.hashes[0]) | is_cut_off(s, ends.hashes[1])) {
 			__sync_fetch_and_add(&s->part_lost, 1);
 			return 1;
 		}
@@ -339,15 +356,25 @@ INLINE __u64 differs(const struct mr_drop_rule *rule, const __u64 address[2])
 	       ((address[1] ^ rule->address[1]) & rule->mask[1]);
 }
 
+/* From the resolver to the sandbox, or back: the program can have an address that is either's, but not
+ * reach anything else with both. */
+INLINE int is_of_resolver(const struct packet *p)
+{
+	const __u64 resolver = mapped(__builtin_bswap32(RESOLVER_IPV4));
+
+	return (p->flags & PACKET_IPV4) && (p->from[1] == resolver || p->to[1] == resolver) &&
+	       is_near(__builtin_bswap32((__u32)(p->from[1] >> 32))) &&
+	       is_near(__builtin_bswap32((__u32)(p->to[1] >> 32)));
+}
+
 /* What no rule without a host is about. */
 INLINE __u64 exemptions(const struct packet *p)
 {
-	const __u64 resolver = mapped(__builtin_bswap32(RESOLVER_IPV4));
 	__u64 flags = p->flags & PACKET_IPV4 ? MR_DROP_RULE_IPV6 : 0;
 
 	if (is_own(p->from) && is_own(p->to))
 		flags |= MR_DROP_RULE_NOT_OWN;
-	if (p->from[1] == resolver || p->to[1] == resolver)
+	if (is_of_resolver(p))
 		flags |= MR_DROP_RULE_NOT_RESOLVER;
 	return flags;
 }
@@ -363,15 +390,19 @@ INLINE __u64 find_windows(const struct mr_drop_state *s, const struct packet *p)
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < MR_DROP_RULES; i++) {
 		const struct mr_drop_rule *rule = &s->rules[i];
-		const __u64 port_mask = rule->port_mask & has_port;
-		__u64 to, from, spared;
+		/* First, because it is stored last (drop.c): what is read after it is whole.  No
+		 * processor that this runs on takes the one load before the other. */
+		const __u64 window_bit = *(const volatile __u64 *)&rule->window_bit;
+		__u64 port_mask, to, from, spared;
 
+		__asm__ volatile("" ::: "memory");
+		port_mask = rule->port_mask & has_port;
 		if (i % MR_DROP_RULES_TURN == 0 && i >= s->n_rules)
 			break;
 		to = differs(rule, p->to) | ((to_port ^ rule->port) & port_mask);
 		from = differs(rule, p->from) | ((from_port ^ rule->port) & port_mask);
 		spared = is_set(rule->flags & p->exempt);
-		mask |= rule->window_bit & (((is_set(to) & is_set(from)) | spared) - 1);
+		mask |= window_bit & (((is_set(to) & is_set(from)) | spared) - 1);
 	}
 	return mask;
 }
@@ -490,6 +521,7 @@ int when_arriving_in_time(struct __sk_buff *skb)
 	return act == MR_DROP_REFUSE && turn_round(skb, &p) ? TC_ACT_OK : TC_ACT_SHOT;
 }
 
+/* Where packets take a way round (relay.bpf.c), the program behind this one sends them there. */
 SECTION("leaving")
 int when_leaving(struct __sk_buff *skb)
 {
@@ -500,7 +532,7 @@ int when_leaving(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	if (skb->mark == MR_DROP_MARK) {
 		skb->mark = 0;
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC;
 	}
 	if (happens(&s->prng_leaving, s->duplicate)) {
 		skb->mark = MR_DROP_MARK;
@@ -508,7 +540,7 @@ int when_leaving(struct __sk_buff *skb)
 			__sync_fetch_and_add(&s->duplicated, 1);
 		skb->mark = 0;
 	}
-	return TC_ACT_OK;
+	return TC_ACT_UNSPEC;
 }
 
 SECTION("arriving")

@@ -2,61 +2,36 @@
 /*
  * drop
  *
- * The programs are compiled with the rest and lie here as the bytes of their
- * instructions.  They have one map, so to load one is to write that map's descriptor
- * into each instruction that has a place for one.
+ * Its programs (netns/cls.h) have one map, in which all that they know stands.
  */
 #include "netns/drop.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/if_ether.h>
-#include <linux/pkt_cls.h>
-#include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
-#include <netlink/attr.h>
-#include <netlink/msg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "netns/cls.h"
 #include "netns/drop_code.h"
 #include "netns/drop_wire.h"
 #include "netns/qdisc.h"
-#include "netns/rtnl.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 
-#define INSTRUCTIONS_MAX 1024
-
-static const struct program {
-	const char *name;
-	uint32_t parent; /* where it sits ... */
-	uint32_t turn; /* ... and in which order */
-	bool of_windows; /* only where there are some */
-	const unsigned char *code;
-	size_t size;
-} programs[] = {
-	{ "menace_leaving", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), 1, false, mr_drop_leaving,
-	  sizeof(mr_drop_leaving) },
-	{ "menace_windows", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 1, true, mr_drop_windows,
-	  sizeof(mr_drop_windows) },
-	{ "menace_arriving", TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 2, false, mr_drop_arriving,
-	  sizeof(mr_drop_arriving) },
+static const struct mr_cls_program programs[] = {
+	{ "menace_leaving", MR_CLS_LEAVING, 1, mr_drop_leaving, sizeof(mr_drop_leaving) },
+	{ "menace_arriving", MR_CLS_ARRIVING, 2, mr_drop_arriving, sizeof(mr_drop_arriving) },
 };
-_Static_assert(sizeof(mr_drop_leaving) <= INSTRUCTIONS_MAX * sizeof(struct bpf_insn) &&
-		       sizeof(mr_drop_windows) <= INSTRUCTIONS_MAX * sizeof(struct bpf_insn) &&
-		       sizeof(mr_drop_arriving) <= INSTRUCTIONS_MAX * sizeof(struct bpf_insn),
+static const struct mr_cls_program windows_program = { "menace_windows", MR_CLS_ARRIVING, 1,
+						       mr_drop_windows, sizeof(mr_drop_windows) };
+_Static_assert(sizeof(mr_drop_leaving) <= MR_CLS_CODE_MAX &&
+		       sizeof(mr_drop_windows) <= MR_CLS_CODE_MAX &&
+		       sizeof(mr_drop_arriving) <= MR_CLS_CODE_MAX,
 	       "room for the instructions");
-
-static void free_msg(struct nl_msg **msg)
-{
-	nlmsg_free(*msg);
-}
-#define auto_msg mr_cleanup(free_msg)
 
 static int call_bpf(enum bpf_cmd cmd, union bpf_attr *attr)
 {
@@ -129,59 +104,6 @@ static int make_map(struct mr_error *err)
 	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "tc-BPF: make its map: %m") : fd;
 }
 
-static int load(const struct program *program, int map, struct mr_error *err)
-{
-	const size_t n = program->size / sizeof(struct bpf_insn);
-	struct bpf_insn code[INSTRUCTIONS_MAX];
-	union bpf_attr attr;
-	int fd;
-
-	memcpy(code, program->code, program->size);
-	for (size_t i = 0; i + 1 < n; i++) {
-		if (code[i].code != (BPF_LD | BPF_IMM | BPF_DW))
-			continue;
-		if (!code[i].imm && !code[i + 1].imm) {
-			code[i].src_reg = BPF_PSEUDO_MAP_FD;
-			code[i].imm = map;
-		}
-		i++;
-	}
-	memset(&attr, 0, sizeof(attr));
-	attr.prog_type = BPF_PROG_TYPE_SCHED_CLS;
-	attr.insns = (uintptr_t)code;
-	attr.insn_cnt = (uint32_t)n;
-	attr.license = (uintptr_t) "Dual BSD/GPL";
-	strncpy(attr.prog_name, program->name, sizeof(attr.prog_name) - 1);
-	fd = call_bpf(BPF_PROG_LOAD, &attr);
-	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "tc-BPF: load %s: %m", program->name) : fd;
-}
-
-static int attach(struct mr_rtnl *rtnl, int ifindex, const struct program *program, int map,
-		  struct mr_error *err)
-{
-	struct tcmsg tc = {
-		.tcm_family = AF_UNSPEC,
-		.tcm_ifindex = ifindex,
-		.tcm_parent = program->parent,
-		.tcm_info = TC_H_MAKE(program->turn << 16, htons(ETH_P_ALL)),
-	};
-	auto_msg struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL);
-	mr_auto_close int loaded = load(program, map, err);
-	const uint32_t fd = (uint32_t)loaded, flags = TCA_BPF_FLAG_ACT_DIRECT;
-	struct mr_attrs options = { .n = 0 };
-
-	if (loaded < 0)
-		return loaded;
-	mr_assert(msg);
-	mr_attrs_put(&options, TCA_BPF_FD, &fd, sizeof(fd));
-	mr_attrs_put(&options, TCA_BPF_NAME, program->name, strlen(program->name) + 1);
-	mr_attrs_put(&options, TCA_BPF_FLAGS, &flags, sizeof(flags));
-	mr_assert(nlmsg_append(msg, &tc, sizeof(tc), NLMSG_ALIGNTO) == 0);
-	mr_assert(nla_put_string(msg, TCA_KIND, "bpf") == 0);
-	mr_assert(nla_put(msg, TCA_OPTIONS, (int)options.n, options.bytes) == 0);
-	return mr_rtnl_request(rtnl, msg, "attach tc-BPF", err);
-}
-
 int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions *conditions,
 		   bool windows, int *ret_map, struct mr_error *err)
 {
@@ -190,9 +112,10 @@ int mr_drop_attach(struct mr_rtnl *rtnl, int ifindex, const struct mr_conditions
 
 	if (r == 0)
 		r = mr_qdisc_add(rtnl, ifindex, MR_QDISC_CLSACT, "clsact", NULL, err);
+	if (r == 0 && windows)
+		r = mr_cls_attach(rtnl, ifindex, &windows_program, map, err);
 	for (size_t i = 0; r == 0 && i < N_ELEMENTS(programs); i++)
-		if (windows || !programs[i].of_windows)
-			r = attach(rtnl, ifindex, &programs[i], map, err);
+		r = mr_cls_attach(rtnl, ifindex, &programs[i], map, err);
 	if (r == 0)
 		*ret_map = mr_take_fd(map);
 	return r;
@@ -287,6 +210,7 @@ bool mr_drop_add_rule(struct mr_drop_state *state, const struct mr_drop_rule_opt
 				     .port_mask = opts->port ? UINT16_MAX : 0,
 				     .flags = opts->flags,
 				     .window_bit = 1ULL << opts->window };
+	struct mr_drop_rule *place;
 
 	memcpy(rule.address, opts->address, sizeof(rule.address));
 	set_mask(&rule, opts->length);
@@ -295,8 +219,12 @@ bool mr_drop_add_rule(struct mr_drop_state *state, const struct mr_drop_rule_opt
 			return true;
 	if (n >= MR_DROP_RULES)
 		return false;
-	state->rules[n] = rule;
-	/* The program sees the rule whole or not at all. */
+	/* The program looks at MR_DROP_RULES_TURN of them together, at this place too: it is no
+	 * window's until the rest is there. */
+	place = &state->rules[n];
+	rule.window_bit = 0;
+	*place = rule;
+	__atomic_store_n(&place->window_bit, 1ULL << opts->window, __ATOMIC_RELEASE);
 	__atomic_store_n(&state->n_rules, n + 1, __ATOMIC_RELEASE);
 	return true;
 }

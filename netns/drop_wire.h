@@ -34,13 +34,13 @@ struct mr_drop_window {
 
 #define MR_DROP_RULE_IPV6 1 /* no IPv4 address, however short the prefix */
 #define MR_DROP_RULE_NOT_OWN 2 /* not what goes from 127.0.0.1 or ::1 to itself */
-#define MR_DROP_RULE_NOT_RESOLVER 4 /* not from or to 127.0.0.53 */
+#define MR_DROP_RULE_NOT_RESOLVER 4 /* not between 127.0.0.53 and another end in 127/8 */
 
 /* Whose packets.  Addresses as they are in memory, IPv4 as ::ffff:a.b.c.d. */
 struct mr_drop_rule {
 	__u64 address[2], mask[2];
 	__u64 port, port_mask; /* network byte order; mask 0: every port */
-	__u64 window_bit; /* 1 << its number */
+	__u64 window_bit; /* 1 << its number; stored last, read first: 0 is no rule yet */
 	__u64 flags;
 };
 

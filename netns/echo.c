@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 struct echo {
 	int near, far;
 	uint32_t count;
+	uint64_t caught_up_ns; /* when something was there after the end of patience; 0: never */
 	uint64_t sent_ns[MR_ECHO_MAX];
 	uint64_t rtt_ns[MR_ECHO_MAX]; /* 0: no answer yet */
 	struct mr_echo result;
@@ -79,19 +81,28 @@ static void send_next(struct echo *e)
 	(void)!send(e->near, &number, sizeof(number), MSG_NOSIGNAL);
 }
 
-static void send_back(struct echo *e)
+/* Whether there were any. */
+static bool send_back(struct echo *e)
 {
 	uint32_t number;
+	bool any = false;
 
-	while (recv(e->far, &number, sizeof(number), 0) == sizeof(number))
+	while (recv(e->far, &number, sizeof(number), 0) == sizeof(number)) {
+		any = true;
+		e->result.arrived++;
 		(void)!send(e->far, &number, sizeof(number), MSG_NOSIGNAL);
+	}
+	return any;
 }
 
-static void take_answers(struct echo *e)
+/* Likewise. */
+static bool take_answers(struct echo *e)
 {
 	uint32_t number;
+	bool any = false;
 
 	while (recv(e->near, &number, sizeof(number), 0) == sizeof(number)) {
+		any = true;
 		if (number >= e->result.sent)
 			continue;
 		if (e->rtt_ns[number]) {
@@ -101,6 +112,19 @@ static void take_answers(struct echo *e)
 		e->rtt_ns[number] = mr_now_ns() - e->sent_ns[number];
 		e->result.answered++;
 	}
+	return any;
+}
+
+/* Who was kept from the processor until his patience was over has not looked: what came meanwhile
+ * is no loss, and what is sent back only now has its time, too. */
+static bool catch_up(struct echo *e)
+{
+	const bool asked = send_back(e), answered = take_answers(e);
+
+	if (!asked && !answered)
+		return false;
+	e->caught_up_ns = mr_now_ns();
+	return true;
 }
 
 static void summarize(struct echo *e)
@@ -127,7 +151,7 @@ static uint64_t due(const struct echo *e, uint64_t begin, uint64_t patience_ns)
 {
 	if (e->result.sent < e->count)
 		return begin + e->result.sent * GAP_NS;
-	return e->sent_ns[e->count - 1] + patience_ns;
+	return (e->caught_up_ns ? e->caught_up_ns : e->sent_ns[e->count - 1]) + patience_ns;
 }
 
 static int exchange(struct echo *e, uint64_t patience_ns, struct mr_error *err)
@@ -140,8 +164,11 @@ static int exchange(struct echo *e, uint64_t patience_ns, struct mr_error *err)
 		const uint64_t now = mr_now_ns(), until = due(e, begin, patience_ns);
 		struct timespec wait = { 0 };
 
-		if (now >= until && e->result.sent == e->count)
-			break;
+		if (now >= until && e->result.sent == e->count) {
+			if (!catch_up(e))
+				break;
+			continue;
+		}
 		if (now >= until) {
 			send_next(e);
 			continue;

@@ -205,8 +205,11 @@ int mr_gate_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 		r = confine(netd, err);
 	while (r >= 0 && !gate.over)
 		r = mr_loop_run_once(gate.loop, -1, err);
+	/* A helper that got no processor has it all before it when the run is over. */
+	mr_loop_remove(gate.loop, &gate.channel);
 	if (r < 0)
 		return r;
+	r = mr_loop_drain(gate.loop, MR_NETD_DRAIN_NS, err);
 	mr_gate_relay_free(&gate);
 	mr_gate_resolver_free(&gate);
 	while (mr_netd_faults_tell(&gate.faults, &told, &met))
@@ -217,5 +220,5 @@ int mr_gate_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 	mr_loop_free(gate.loop);
 	mr_gate_policy_deinit(&gate.policy);
 	mr_netd_faults_deinit(&gate.faults);
-	return 0;
+	return r;
 }

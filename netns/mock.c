@@ -2,15 +2,17 @@
 /*
  * Mock: the list of them
  *
- * Who answers a request, and under which address a name is found.  A name's
- * address is its place among the names, so that nothing has to be kept for it: the
+ * Who answers a request, and under which addresses a name is found.  A name's
+ * addresses are its place among the names, so that nothing has to be kept for it: the
  * process that answers and the one that makes the routes count the same.
  */
 #include "netns/mock.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
@@ -27,6 +29,9 @@ void mr_mock_deinit(struct mr_mock *mock)
 	free(mock->headers);
 	free(mock->file);
 	free(mock->body);
+	for (size_t i = 0; i < mock->n_words; i++)
+		free(mock->words[i]);
+	free(mock->words);
 	for (size_t i = 0; i < MR_MOCK_DRIFTS; i++)
 		free(mock->drifts[i]);
 	*mock = (struct mr_mock){ 0 };
@@ -45,6 +50,16 @@ static char *copy_text(const char *text)
 	return text ? mr_str_dup(text) : NULL;
 }
 
+/* With a NULL at their end. */
+static char **copy_texts(char *const *texts, size_t n)
+{
+	char **copy = n ? mr_str_alloc((n + 1) * sizeof(*copy)) : NULL;
+
+	for (size_t i = 0; i < n; i++)
+		copy[i] = mr_str_dup(texts[i]);
+	return copy;
+}
+
 static char *copy_bytes(const char *bytes, size_t size)
 {
 	char *copy = bytes ? mr_str_alloc(size + 1) : NULL;
@@ -61,9 +76,8 @@ static void copy_mock(struct mr_mock *to, const struct mr_mock *from)
 	to->host = copy_text(from->host);
 	to->path = copy_text(from->path);
 	to->file = copy_text(from->file);
-	to->headers = from->n_headers ? mr_str_alloc(from->n_headers * sizeof(char *)) : NULL;
-	for (size_t i = 0; i < from->n_headers; i++)
-		to->headers[i] = mr_str_dup(from->headers[i]);
+	to->headers = copy_texts(from->headers, from->n_headers);
+	to->words = copy_texts(from->words, from->n_words);
 	to->body = copy_bytes(from->body, from->body_size);
 	for (size_t i = 0; i < MR_MOCK_DRIFTS; i++)
 		to->drifts[i] = copy_bytes(from->drifts[i], from->drift_sizes[i]);
@@ -100,6 +114,21 @@ int mr_mocks_add(struct mr_mocks *mocks, struct mr_mock *mock, struct mr_error *
 	mocks->v[mocks->n++] = *mock;
 	*mock = (struct mr_mock){ 0 };
 	return 0;
+}
+
+bool mr_mock_has_header(const struct mr_mock *mock, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < mock->n_headers; i++)
+		if (strncasecmp(mock->headers[i], name, n) == 0 && mock->headers[i][n] == ':')
+			return true;
+	return false;
+}
+
+bool mr_mock_is_bodiless(unsigned int status)
+{
+	return status == 204 || status == 205 || status == 304;
 }
 
 static int load(struct mr_mock *mock, struct mr_error *err)
@@ -184,39 +213,79 @@ bool mr_mocks_has_host(const struct mr_mocks *mocks, const char *host, uint16_t 
 	return false;
 }
 
+static bool is_address(const struct mr_mock *mock)
+{
+	return !IN6_IS_ADDR_UNSPECIFIED(&mock->address);
+}
+
 /* Is it the first mock of its name? */
 static bool introduces_name(const struct mr_mocks *mocks, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
 		if (strcmp(mocks->v[j].host, mocks->v[i].host) == 0)
 			return false;
-	return mocks->v[i].address == 0;
+	return !is_address(&mocks->v[i]);
 }
 
-uint32_t mr_mocks_address(const struct mr_mocks *mocks, const char *host)
+/* Of the name at this place, which counts from 1. */
+static struct in6_addr address_at(uint32_t place, int family)
+{
+	struct in6_addr address = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
+	const uint32_t low = htonl(family == AF_INET ? MR_MOCK_NET + place : place);
+
+	if (family == AF_INET6)
+		mr_assert(inet_pton(AF_INET6, MR_MOCK_NET6, &address) == 1);
+	memcpy(&address.s6_addr[12], &low, sizeof(low));
+	return address;
+}
+
+bool mr_mocks_address(const struct mr_mocks *mocks, const char *host, int family,
+		      struct in6_addr *ret)
 {
 	uint32_t place = 0;
 
 	for (size_t i = 0; i < mocks->n; i++) {
-		bool is_first = introduces_name(mocks, i);
+		const struct mr_mock *mock = &mocks->v[i];
 
-		place += is_first;
-		if (strcmp(mocks->v[i].host, host) == 0)
-			return is_first ? MR_MOCK_NET + place : mocks->v[i].address;
-	}
-	return 0;
-}
-
-const char *mr_mocks_name(const struct mr_mocks *mocks, uint32_t address)
-{
-	uint32_t place = 0;
-
-	for (size_t i = 0; i < mocks->n; i++) {
 		place += introduces_name(mocks, i);
-		if (address && mocks->v[i].address == address)
-			return mocks->v[i].host;
-		if (introduces_name(mocks, i) && address == MR_MOCK_NET + place)
-			return mocks->v[i].host;
+		if (strcmp(mock->host, host) != 0)
+			continue;
+		if (is_address(mock) &&
+		    !IN6_IS_ADDR_V4MAPPED(&mock->address) == (family == AF_INET))
+			return false;
+		*ret = is_address(mock) ? mock->address : address_at(place, family);
+		return true;
+	}
+	return false;
+}
+
+/* Which place has this address?  0: none. */
+static uint32_t place_of(const struct in6_addr *address)
+{
+	const int family = IN6_IS_ADDR_V4MAPPED(address) ? AF_INET : AF_INET6;
+	struct in6_addr there;
+	uint32_t low;
+
+	memcpy(&low, &address->s6_addr[12], sizeof(low));
+	low = ntohl(low) - (family == AF_INET ? MR_MOCK_NET : 0);
+	if (low == 0 || low > MR_MOCKS_MAX)
+		return 0;
+	there = address_at(low, family);
+	return IN6_ARE_ADDR_EQUAL(&there, address) ? low : 0;
+}
+
+const char *mr_mocks_name(const struct mr_mocks *mocks, const struct in6_addr *address)
+{
+	const uint32_t wanted = place_of(address);
+	uint32_t place = 0;
+
+	for (size_t i = 0; i < mocks->n; i++) {
+		const struct mr_mock *mock = &mocks->v[i];
+
+		if (is_address(mock) && IN6_ARE_ADDR_EQUAL(&mock->address, address))
+			return mock->host;
+		if (introduces_name(mocks, i) && ++place == wanted)
+			return mock->host;
 	}
 	return NULL;
 }

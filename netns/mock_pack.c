@@ -42,7 +42,7 @@ static void pack(const struct mr_mock *mock, struct mr_buf *buf)
 	put(buf, mock->match);
 	put(buf, mock->https);
 	put_text(buf, mock->host);
-	put(buf, mock->address);
+	mr_buf_addn(buf, (const char *)&mock->address, sizeof(mock->address));
 	put(buf, mock->port);
 	put_text(buf, mock->path);
 	put(buf, mock->status);
@@ -51,6 +51,7 @@ static void pack(const struct mr_mock *mock, struct mr_buf *buf)
 		put_text(buf, mock->headers[i]);
 	put_bytes(buf, mock->body, mock->body_size);
 	put(buf, mock->delay_ms);
+	put(buf, mock->by_command);
 	put(buf, mock->fault);
 	put(buf, mock->fault_status);
 	put(buf, mock->fail_of);
@@ -88,6 +89,15 @@ static uint64_t get(struct reader *in, uint64_t max)
 	return in->failed ? 0 : number;
 }
 
+static void get_address(struct reader *in, struct in6_addr *ret)
+{
+	in->failed = in->failed || in->size - in->at < sizeof(*ret);
+	if (in->failed)
+		return;
+	memcpy(ret, in->data + in->at, sizeof(*ret));
+	in->at += sizeof(*ret);
+}
+
 static char *get_bytes(struct reader *in, size_t *ret_size)
 {
 	const uint64_t size = get(in, NO_TEXT);
@@ -120,7 +130,7 @@ static void unpack(struct reader *in, struct mr_mock *mock)
 	mock->match = (enum mr_mock_match)get(in, MR_MOCK_URL);
 	mock->https = get(in, 1) != 0;
 	mock->host = get_text(in);
-	mock->address = (uint32_t)get(in, UINT32_MAX);
+	get_address(in, &mock->address);
 	mock->port = (uint16_t)get(in, UINT16_MAX);
 	mock->path = get_text(in);
 	mock->status = (unsigned int)get(in, 599);
@@ -135,6 +145,7 @@ static void unpack(struct reader *in, struct mr_mock *mock)
 	}
 	mock->body = get_bytes(in, &mock->body_size);
 	mock->delay_ms = get(in, MR_MOCK_NO_DELAY);
+	mock->by_command = get(in, 1) != 0;
 	mock->fault = (enum mr_mock_fault)get(in, MR_FAULT_FLIP);
 	mock->fault_status = (unsigned int)get(in, 599);
 	mock->fail_of = (uint32_t)get(in, MR_MOCK_ROUND_MAX);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "netns/mock.h"
+#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
@@ -83,26 +84,63 @@ static bool is_name(const char *host)
 }
 
 /* Answered by the sandbox itself, whatever a mock says. */
-static bool is_own(const char *host, uint32_t address)
+static bool is_own(const struct mr_mock *mock)
 {
-	return strcmp(host, "localhost") == 0 || mr_str_ends_with(host, ".localhost") ||
-	       address >> 24 == 127;
+	const struct in6_addr *address = &mock->address;
+
+	return strcmp(mock->host, "localhost") == 0 || mr_str_ends_with(mock->host, ".localhost") ||
+	       IN6_IS_ADDR_LOOPBACK(address) ||
+	       (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
 
-static int parse_address(struct mr_mock *mock, const char *host, struct mr_error *err)
+static int parse_ipv4(struct mr_mock *mock, const char *host, struct mr_error *err)
 {
 	struct in_addr in;
+	uint32_t address;
 
 	if (inet_pton(AF_INET, host, &in) != 1)
 		return refuse(host, "neither a name nor an IPv4 address", err);
-	mock->address = ntohl(in.s_addr);
-	if (mock->address == 0 || mock->address >> 28 >= 0xe ||
-	    mock->address >> (32 - MR_MOCK_NET_BITS) == MR_MOCK_NET >> (32 - MR_MOCK_NET_BITS))
+	address = ntohl(in.s_addr);
+	if (address == 0 || address >> 28 >= 0xe ||
+	    address >> (32 - MR_MOCK_NET_BITS) == MR_MOCK_NET >> (32 - MR_MOCK_NET_BITS))
 		return refuse(host,
 			      "not the address of a host that could be mocked (198.18.0.0/16 is "
-			      "what "
-			      "mocked names are given)",
+			      "what mocked names are given)",
 			      err);
+	mock->address = (struct in6_addr){ .s6_addr = { [10] = 0xff, [11] = 0xff } };
+	memcpy(&mock->address.s6_addr[12], &in, sizeof(in));
+	return 0;
+}
+
+static bool is_of_names(const struct in6_addr *address)
+{
+	struct in6_addr net;
+
+	return inet_pton(AF_INET6, MR_MOCK_NET6, &net) == 1 &&
+	       memcmp(address, &net, MR_MOCK_NET6_BITS / 8) == 0;
+}
+
+/* "[...]"; there is one way to write each, and the host is written so. */
+static int parse_ipv6(struct mr_mock *mock, const char *host, struct mr_error *err)
+{
+	const size_t n = strlen(host);
+	mr_auto_free char *inner = mr_str_ndup(host + 1, n > 1 ? n - 2 : 0);
+	struct in6_addr *address = &mock->address;
+	char text[INET6_ADDRSTRLEN];
+
+	if (host[n - 1] != ']' || inet_pton(AF_INET6, inner, address) != 1)
+		return refuse(host, "not an IPv6 address in brackets", err);
+	if (IN6_IS_ADDR_V4MAPPED(address) || IN6_IS_ADDR_V4COMPAT(address))
+		return refuse(host, "an IPv4 address is written as one: a.b.c.d", err);
+	if (IN6_IS_ADDR_UNSPECIFIED(address) || IN6_IS_ADDR_MULTICAST(address) ||
+	    IN6_IS_ADDR_LINKLOCAL(address) || is_of_names(address))
+		return refuse(host,
+			      "not the address of a host that could be mocked (2001:2::/48 is "
+			      "what mocked names are given)",
+			      err);
+	mr_assert(inet_ntop(AF_INET6, address, text, sizeof(text)));
+	free(mock->host);
+	mock->host = mr_str_format("[%s]", text);
 	return 0;
 }
 
@@ -121,13 +159,13 @@ static int check_host(struct mr_mock *mock, struct mr_error *err)
 	if (n == 0)
 		return refuse(host, "the host is empty", err);
 	if (host[0] == '[')
-		return refuse(host, "IPv6 addresses are not mocked; name the host", err);
-	if (host[strspn(host, "0123456789.")] == '\0')
-		r = parse_address(mock, host, err);
+		r = parse_ipv6(mock, host, err);
+	else if (host[strspn(host, "0123456789.")] == '\0')
+		r = parse_ipv4(mock, host, err);
 	else if (n > MR_MOCK_HOST_MAX || !is_name(host))
 		r = refuse(host, "not the name of a host", err);
-	if (r == 0 && is_own(host, mock->address))
-		r = refuse(host, "the sandbox's own loopback is not mocked", err);
+	if (r == 0 && is_own(mock))
+		r = refuse(mock->host, "the sandbox's own loopback is not mocked", err);
 	return r;
 }
 
@@ -135,12 +173,15 @@ static int check_host(struct mr_mock *mock, struct mr_error *err)
 static int parse_authority(struct mr_mock *mock, const char *text, size_t n, struct mr_error *err)
 {
 	mr_auto_free char *authority = mr_str_ndup(text, n);
-	const char *end = strchr(authority, ']');
-	char *colon = strchr(authority[0] == '[' && end ? end : authority, ':');
+	const char *end = authority[0] == '[' ? strchr(authority, ']') : NULL;
+	char *colon = strchr(end ? end : authority, ':');
 	int r = 0;
 
 	if (strchr(authority, '@'))
 		return refuse(authority, "a target has no user and no password", err);
+	if (!end && colon && strchr(colon + 1, ':'))
+		return refuse(authority, "an IPv6 address stands in brackets: [2001:db8::1]:8080",
+			      err);
 	if (colon) {
 		r = parse_port(mock, colon + 1, err);
 		*colon = '\0';
@@ -379,21 +420,117 @@ static int set_file(struct mr_mock *mock, const char *value, struct mr_error *er
 {
 	if (value[0] == '\0')
 		return refuse(value, "the name of the file is empty", err);
-	if (mock->file || mock->body)
+	if (mock->file || mock->body || mock->by_command)
 		return refuse(value, "the body is said twice", err);
 	mock->file = mr_str_dup(value);
 	return 0;
 }
 
+/* --- commands ---------------------------------------------------------------- */
+
+/* One word, which *text then stands behind.  No shell: nothing is looked up, and nothing but blanks
+ * divides.  NULL, or why it is none. */
+static const char *take_word(const char **text, struct mr_buf *word)
+{
+	const char *p = *text;
+	char quote = '\0';
+
+	mr_buf_add(word, "");
+	for (; *p && (quote || (*p != ' ' && *p != '\t')); p++) {
+		if (quote && *p == quote) {
+			quote = '\0';
+		} else if (!quote && (*p == '\'' || *p == '"')) {
+			quote = *p;
+		} else if (*p == '\\' && quote != '\'' && (!quote || p[1] == '"' || p[1] == '\\')) {
+			if (*++p == '\0')
+				return "nothing follows the last \\";
+			mr_buf_addn(word, p, 1);
+		} else {
+			mr_buf_addn(word, p, 1);
+		}
+	}
+	*text = p;
+	return quote ? "a quote is not closed" : NULL;
+}
+
+static int add_word(struct mr_mock *mock, const char *word, struct mr_error *err)
+{
+	char **grown;
+
+	if (mock->n_words == MR_MOCK_WORDS_MAX)
+		return refuse(word, "too many words of a command; accepted: at most 64", err);
+	grown = reallocarray(mock->words, mock->n_words + 2, sizeof(*grown));
+	mr_assert(grown);
+	mock->words = grown;
+	mock->words[mock->n_words++] = mr_str_dup(word);
+	mock->words[mock->n_words] = NULL;
+	return 0;
+}
+
+/* Can this be a command, and is it the first answer? */
+static int begin_command(struct mr_mock *mock, const char *text, struct mr_error *err)
+{
+	if (mock->file || mock->body || mock->by_command)
+		return refuse(text, "the body is said twice", err);
+	mock->by_command = true;
+	return 0;
+}
+
+static int end_command(const struct mr_mock *mock, const char *text, struct mr_error *err)
+{
+	size_t size = 0;
+
+	if (mock->n_words == 0 || mock->words[0][0] == '\0')
+		return refuse(text, "the command is empty", err);
+	for (size_t i = 0; i < mock->n_words; i++)
+		size += strlen(mock->words[i]) + 1;
+	if (size > MR_MOCK_COMMAND_MAX)
+		return refuse(text, "the command is too long; accepted: at most 4096 bytes", err);
+	return 0;
+}
+
 static int set_exec(struct mr_mock *mock, const char *value, struct mr_error *err)
 {
-	(void)mock;
-	return refuse(value,
-		      "an answer is not computed by a command (exec:); put what it would print "
-		      "into "
-		      "a file and say @FILE",
-		      err);
+	const char *p = value + strspn(value, " \t");
+	int r = begin_command(mock, value, err);
+
+	for (; r == 0 && *p; p += strspn(p, " \t")) {
+		mr_auto_buf struct mr_buf word = { 0 };
+		const char *why = take_word(&p, &word);
+
+		r = why ? refuse(value, why, err) : add_word(mock, word.text, err);
+	}
+	return r < 0 ? r : end_command(mock, value, err);
 }
+
+int mr_mock_set_words(struct mr_mock *mock, const char *const *words, size_t n,
+		      struct mr_error *err)
+{
+	const char *first = n > 0 ? words[0] : "";
+	int r = begin_command(mock, first, err);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_word(mock, words[i], err);
+	return r < 0 ? r : end_command(mock, first, err);
+}
+
+static int set_within(struct mr_mock *mock, const char *value, struct mr_error *err)
+{
+	uint64_t ms = 0;
+	int r;
+
+	if (mock->within_ms)
+		return refuse(value, "the time of the command is said twice", err);
+	r = mr_units_parse_timespan(value, false, &ms, err);
+	if (r == 0 && (ms < 1 || ms > MR_MOCK_WITHIN_MAX_MS))
+		return refuse(value, "not a time that a command may have; accepted: 1ms to 5m",
+			      err);
+	if (r == 0)
+		mock->within_ms = ms;
+	return r;
+}
+
+/* --- the items ---------------------------------------------------------------- */
 
 static const struct item {
 	const char *name;
@@ -401,7 +538,7 @@ static const struct item {
 } items[] = {
 	{ "status", set_status }, { "header", set_header }, { "type", set_type },
 	{ "delay", set_delay },	  { "fail", set_fail },	    { "file", set_file },
-	{ "exec", set_exec },
+	{ "exec", set_exec },	  { "within", set_within },
 };
 
 int mr_mock_set(struct mr_mock *mock, const char *item, const char *value, struct mr_error *err)
@@ -414,7 +551,7 @@ int mr_mock_set(struct mr_mock *mock, const char *item, const char *value, struc
 
 int mr_mock_set_body(struct mr_mock *mock, const void *body, size_t size, struct mr_error *err)
 {
-	if (mock->file || mock->body)
+	if (mock->file || mock->body || mock->by_command)
 		return mr_err(err, MR_E_USAGE, EINVAL, "the body is said twice");
 	if (size > MR_MOCK_BODY_MAX)
 		return mr_err(err, MR_E_USAGE, EFBIG,
@@ -430,12 +567,18 @@ int mr_mock_check(const struct mr_mock *mock, struct mr_error *err)
 {
 	const bool has_body = mock->file || mock->body_size;
 
-	if (!mock->file && !mock->body && !mock->status && !mock->fault)
+	if (!mock->file && !mock->body && !mock->status && !mock->fault && !mock->by_command)
 		return refuse(mock->target,
-			      "no answer; accepted: @FILE, body:TEXT, status:N or a "
+			      "no answer; accepted: @FILE, body:TEXT, exec:COMMAND, status:N or a "
 			      "failure",
 			      err);
-	if (has_body && (mock->status == 204 || mock->status == 205 || mock->status == 304))
+	if (mock->within_ms && !mock->by_command)
+		return refuse(mock->target, "within is the time that a command (exec) has", err);
+	if (mock->by_command && (mock->fault == MR_FAULT_TRUNCATE || mock->fault == MR_FAULT_FLIP))
+		return refuse(mock->target,
+			      "truncate and flip need a body that is known; a command's is not",
+			      err);
+	if (has_body && mr_mock_is_bodiless(mock->status))
 		return refuse(mock->target, "an answer of status 204, 205 or 304 has no body", err);
 	if (!has_body && (mock->fault == MR_FAULT_TRUNCATE || mock->fault == MR_FAULT_FLIP))
 		return refuse(mock->target, "truncate and flip need a body", err);
@@ -477,9 +620,9 @@ static int take_item(struct mr_mock *mock, const char *text, struct mr_error *er
 		if (strcmp(items[i].name, name) == 0 && strcmp(name, "file") != 0)
 			return items[i].set(mock, text + n + 1, err);
 	return refuse(text,
-		      "unknown answer; accepted: @FILE, body:TEXT, status:N, header:NAME:VALUE, "
-		      "type:MIME, delay:TIME, fail:KIND[:F/R], timeout, reset, truncate, flip, "
-		      "auth",
+		      "unknown answer; accepted: @FILE, body:TEXT, exec:COMMAND, status:N, "
+		      "header:NAME:VALUE, type:MIME, delay:TIME, within:TIME, fail:KIND[:F/R], "
+		      "timeout, reset, truncate, flip, auth",
 		      err);
 }
 
@@ -490,8 +633,11 @@ int mr_mock_parse_action(struct mr_mock *mock, const char *action, struct mr_err
 		mr_auto_free char *item = NULL;
 		int r;
 
-		if (mr_str_starts_with(action, "body:")) /* the rest, commas and all */
+		/* These take the rest, commas and all. */
+		if (mr_str_starts_with(action, "body:"))
 			return mr_mock_set_body(mock, action + 5, strlen(action + 5), err);
+		if (mr_str_starts_with(action, "exec:"))
+			return set_exec(mock, action + 5, err);
 		item = mr_str_ndup(action, n);
 		r = take_item(mock, item, err);
 		if (r < 0 || action[n] == '\0')

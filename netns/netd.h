@@ -7,8 +7,10 @@
  *
  *   3   its configuration: a sealed memory file, JSON of the mode
  *   4   the channel: a SOCK_SEQPACKET socket, one message is one struct that begins with
- *       struct mr_netd_head; its end of file means that the run is over
+ *       struct mr_netd_head; its end of file means that the run is over: what the payload had sent by
+ *       then is still taken in and told
  *   5.. the doors, in the order of enum mr_door
+ *   then what else the mode is given, at most MR_NETD_MORE_MAX
  *
  * Its first message is READY, once it is confined.  Before that it may say FAILED.  All others are
  * the mode's own.
@@ -24,12 +26,21 @@
 #define MR_NETD_PROGRAM "menace-netd"
 #define MR_NETD_MESSAGE_MAX 2048
 
-enum mr_netd_fd { MR_NETD_FD_CONFIG = 3, MR_NETD_FD_CHANNEL, MR_NETD_FD_DOORS };
+#define MR_NETD_MORE_MAX 4
+/* The most of the processor that it takes to hear all; the supervisor waits for longer. */
+#define MR_NETD_DRAIN_NS 500000000ULL
+
+enum mr_netd_fd {
+	MR_NETD_FD_CONFIG = 3,
+	MR_NETD_FD_CHANNEL,
+	MR_NETD_FD_DOORS,
+	MR_NETD_FD_MORE = MR_NETD_FD_DOORS + MR_DOORS
+};
 
 enum mr_netd_type {
 	MR_NETD_READY = 1, /* struct mr_netd_ready */
 	MR_NETD_FAILED, /* struct mr_netd_failed: the last message */
-	MR_NETD_BEGIN, /* to the helper: struct mr_netd_begin, where there are faults */
+	MR_NETD_BEGIN, /* to the helper: struct mr_netd_begin, where there are faults or a relay */
 	MR_NETD_MET, /* struct mr_netd_met: at the end, until all faults were told */
 	MR_NETD_MODE_FIRST = 16, /* from here on: the mode's */
 };
@@ -44,10 +55,10 @@ struct mr_netd_ready {
 	int32_t landlock_abi; /* 0: this kernel has none */
 };
 
-/* The payload's first instruction. */
+/* The payload's first instruction; for a relay, a time before it at which nothing is measured any more. */
 struct mr_netd_begin {
 	struct mr_netd_head head;
-	uint64_t begin_ns; /* CLOCK_MONOTONIC */
+	uint64_t begin_ns; /* CLOCK_BOOTTIME */
 };
 
 #define MR_NETD_MET_MAX 16
@@ -82,3 +93,7 @@ struct mr_netd {
  * process and says READY. */
 typedef int mr_netd_confine_fn(struct mr_netd *netd, struct mr_error *err);
 int mr_gate_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_error *err);
+
+/* From here on this process is killed when it makes a socket, binds or connects one, or moves bytes
+ * between two unseen (splice). */
+int mr_netd_forbid_sockets(struct mr_error *err);

@@ -9,7 +9,8 @@
  *
  * Each namespace is looked into through descriptors that were opened in it when it was made and
  * belong to it wherever they are used: to enter it and go home again would cost more than all
- * the looking.
+ * the looking.  Only as many namespaces as may be kept have them; one beyond, and one for which they
+ * could not all be had, is blind: it has none, and is thrown away after its use.
  *
  * What is not looked at are settings that only whoever has a capability over the namespace can
  * change, and nobody in one of ours has: of those the files that say most stand here, for the
@@ -84,23 +85,29 @@ struct place {
 	struct mr_rtnl *rtnl;
 	int files[N_ELEMENTS(files)]; /* -1: this kernel has none */
 	bool free; /* in the pool */
-	bool blind; /* not all of the above could be had */
+	bool blind; /* nothing of the above is open: it is never looked into */
 };
 
 struct mr_netns_pool {
 	int home_fd;
 	size_t max;
-	size_t n, n_free;
+	size_t n, n_free, n_blind;
 	struct place *places; /* those in the pool, and those that were handed out */
 	struct mr_buf clean; /* the print of a new namespace; empty until the first is made */
 	struct mr_buf print; /* of the one that is looked at */
 };
+
+size_t mr_netns_pool_fds(void)
+{
+	return 1 + 1 + N_ELEMENTS(files);
+}
 
 int mr_netns_pool_new(size_t max, struct mr_netns_pool **ret, struct mr_error *err)
 {
 	struct mr_netns_pool *pool = calloc(1, sizeof(*pool));
 
 	mr_assert(pool);
+	*ret = NULL;
 	pool->max = max;
 	pool->home_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (pool->home_fd < 0) {
@@ -109,16 +116,37 @@ int mr_netns_pool_new(size_t max, struct mr_netns_pool **ret, struct mr_error *e
 		mr_netns_pool_free(pool);
 		return r;
 	}
-	*ret = pool;
+	/* Root of a user namespace may leave one that is not its own, and not come back. */
+	if (setns(pool->home_fd, CLONE_NEWNET) < 0)
+		mr_netns_pool_free(pool);
+	else
+		*ret = pool;
 	return 0;
+}
+
+void mr_netns_pool_keep(struct mr_netns_pool *pool, size_t max)
+{
+	mr_assert(max >= pool->max);
+	pool->max = max;
+}
+
+bool mr_netns_pool_keeps(const struct mr_netns_pool *pool)
+{
+	return pool->max > 0;
+}
+
+static void close_all(struct place *place)
+{
+	place->rtnl = mr_rtnl_free(place->rtnl);
+	for (size_t i = 0; i < N_ELEMENTS(files); i++)
+		place->files[i] = mr_close(place->files[i]);
 }
 
 /* All but the namespace's own descriptor, which may be somebody's. */
 static void forget(struct mr_netns_pool *pool, struct place *place)
 {
-	mr_rtnl_free(place->rtnl);
-	for (size_t i = 0; i < N_ELEMENTS(files); i++)
-		mr_close(place->files[i]);
+	close_all(place);
+	pool->n_blind -= place->blind;
 	*place = pool->places[--pool->n];
 }
 
@@ -227,8 +255,7 @@ static int print_message(const struct nlmsghdr *given, void *owner, struct mr_er
 	struct nlmsghdr *message = (struct nlmsghdr *)(uintptr_t)given; /* the macros want it so */
 	struct mr_buf *print = owner;
 
-	if (message->nlmsg_flags & NLM_F_DUMP_INTR)
-		return mr_err(err, MR_E_BUSY, EINTR, "it changes while it is looked at");
+	(void)err;
 	mr_buf_addn(print, (const char *)&message->nlmsg_type, sizeof(message->nlmsg_type));
 	if (message->nlmsg_type == RTM_NEWLINK)
 		print_link(message, print);
@@ -271,35 +298,56 @@ static void go_home(struct mr_netns_pool *pool)
 	mr_assert(setns(pool->home_fd, CLONE_NEWNET) == 0);
 }
 
-/* In the new namespace.  One that cannot be looked into is never used again. */
+/* In the new namespace: all, or nothing. */
 static void open_all(struct place *place)
 {
 	struct mr_error err;
 
-	place->ns_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	place->blind = mr_rtnl_open(&place->rtnl, &err) < 0;
-	for (size_t i = 0; i < N_ELEMENTS(files); i++) {
+	for (size_t i = 0; i < N_ELEMENTS(files) && !place->blind; i++) {
 		place->files[i] = open(files[i].path, O_RDONLY | O_CLOEXEC);
-		place->blind |= place->files[i] < 0 && errno != ENOENT;
+		place->blind = place->files[i] < 0 && errno != ENOENT;
 	}
+	if (place->blind)
+		close_all(place);
 }
 
-static int make_one(struct mr_netns_pool *pool, struct mr_error *err)
+static struct place *add_place(struct mr_netns_pool *pool, int ns_fd)
 {
 	struct place *place;
 
 	pool->places = reallocarray(pool->places, pool->n + 1, sizeof(*pool->places));
 	mr_assert(pool->places);
-	if (unshare(CLONE_NEWNET) < 0)
-		return mr_err(err, MR_E_SYS, errno, "make a network namespace: %m");
 	place = &pool->places[pool->n++];
-	*place = (struct place){ .rtnl = NULL };
-	open_all(place);
-	go_home(pool);
-	if (place->ns_fd < 0) {
-		forget(pool, place);
-		return mr_err(err, MR_E_SYS, EMFILE, "open a new network namespace");
+	*place = (struct place){ .ns_fd = ns_fd, .blind = true };
+	for (size_t i = 0; i < N_ELEMENTS(files); i++)
+		place->files[i] = -1;
+	return place;
+}
+
+static int make_one(struct mr_netns_pool *pool, struct mr_error *err)
+{
+	const bool may_be_kept = pool->n - pool->n_blind < pool->max;
+	struct place *place;
+	int fd, errnum;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		return mr_err(err, errno == ENOSPC ? MR_E_BUSY : MR_E_SYS, errno,
+			      "make a network namespace: %m%s",
+			      errno == ENOSPC ? " (their limit is reached: sysctl "
+						"user.max_net_namespaces)"
+					      : "");
+	fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	errnum = errno;
+	if (fd < 0) {
+		go_home(pool);
+		return mr_err(err, MR_E_SYS, errnum, "open a new network namespace: %m");
 	}
+	place = add_place(pool, fd);
+	if (may_be_kept)
+		open_all(place);
+	go_home(pool);
+	pool->n_blind += place->blind;
 	if (!pool->clean.len && !read_print(place, &pool->clean))
 		mr_buf_clear(&pool->clean);
 	return place->ns_fd;

@@ -6,6 +6,9 @@
  * kernel's errno into a number of its own and drops the text that explains it.
  * Everything of an answer is checked against its length: nothing is trusted to be
  * well-formed.
+ *
+ * What is dumped may change meanwhile, and the kernel says so.  Such a dump is read to its end, so that
+ * the next one can begin, and asked for again: whoever wants it sees a whole one or none.
  */
 #include "netns/rtnl.h"
 
@@ -13,17 +16,20 @@
 #include <linux/netlink.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 
 #define ANSWER_MAX 32768
 #define EXTACK_MAX 160
+#define DUMPS_MAX 8 /* of one that changes each time */
 
 struct mr_rtnl {
 	struct nl_sock *sock;
@@ -187,10 +193,34 @@ int mr_rtnl_walk(const void *data, size_t size, uint32_t seq, const char *what, 
 	return 0;
 }
 
+/* Is nothing more to come?  Of what is malformed, too: where its next message begins is not known. */
+static bool is_last(const char *data, size_t size, uint32_t seq)
+{
+	size_t at = 0;
+
+	while (at + NLMSG_HDRLEN <= size) {
+		const struct nlmsghdr *message = (const void *)(data + at);
+
+		if (message->nlmsg_len < NLMSG_HDRLEN || message->nlmsg_len > size - at)
+			return true;
+		if (message->nlmsg_seq == seq &&
+		    (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR))
+			return true;
+		at += NLMSG_ALIGN(message->nlmsg_len);
+	}
+	return false;
+}
+
+static bool is_interrupted(int r, const struct mr_error *err)
+{
+	return r == -EAGAIN && err->code == MR_E_BUSY;
+}
+
 static int transact(struct mr_rtnl *rtnl, struct nl_msg *msg, const char *what, mr_rtnl_each *each,
 		    void *owner, struct mr_error *err)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER_MAX];
+	bool interrupted = false;
 	int r;
 
 	errno = 0;
@@ -211,6 +241,9 @@ static int transact(struct mr_rtnl *rtnl, struct nl_msg *msg, const char *what, 
 				      "%s: the kernel's answer has %zd bytes", what, n);
 		r = mr_rtnl_walk(answer, (size_t)n, nlmsg_hdr(msg)->nlmsg_seq, what, each, owner,
 				 err);
+		interrupted |= is_interrupted(r, err);
+		if (interrupted)
+			r = is_last(answer, (size_t)n, nlmsg_hdr(msg)->nlmsg_seq) ? -EAGAIN : 0;
 	} while (r == 0);
 	return r < 0 ? r : 0;
 }
@@ -222,9 +255,45 @@ int mr_rtnl_request(struct mr_rtnl *rtnl, struct nl_msg *msg, const char *what,
 	return transact(rtnl, msg, what, NULL, NULL, err);
 }
 
+static int keep(const struct nlmsghdr *message, void *owner, struct mr_error *err)
+{
+	static const char padding[NLMSG_ALIGNTO];
+	const size_t size = message->nlmsg_len;
+
+	(void)err;
+	mr_buf_addn(owner, (const char *)message, size);
+	mr_buf_addn(owner, padding, NLMSG_ALIGN(size) - size);
+	return 0;
+}
+
+/* They were checked when they were kept. */
+static int hand_out(const struct mr_buf *kept, mr_rtnl_each *each, void *owner,
+		    struct mr_error *err)
+{
+	int r = 0;
+
+	for (size_t at = 0; r >= 0 && at < kept->len;) {
+		const struct nlmsghdr *message = (const void *)(kept->text + at);
+
+		at += NLMSG_ALIGN(message->nlmsg_len);
+		r = each(message, owner, err);
+	}
+	return r < 0 ? r : 0;
+}
+
 int mr_rtnl_dump(struct mr_rtnl *rtnl, struct nl_msg *msg, const char *what, mr_rtnl_each *each,
 		 void *owner, struct mr_error *err)
 {
+	mr_auto_buf struct mr_buf kept = { .text = NULL };
+	int r;
+
 	nlmsg_hdr(msg)->nlmsg_flags |= NLM_F_DUMP;
-	return transact(rtnl, msg, what, each, owner, err);
+	for (unsigned int i = 0;; i++) {
+		mr_buf_clear(&kept);
+		nlmsg_hdr(msg)->nlmsg_seq = NL_AUTO_SEQ;
+		r = transact(rtnl, msg, what, keep, &kept, err);
+		if (!is_interrupted(r, err) || i + 1 == DUMPS_MAX)
+			break;
+	}
+	return r < 0 ? r : hand_out(&kept, each, owner, err);
 }

@@ -31,10 +31,13 @@ int mr_rtnl_request(struct mr_rtnl *rtnl, struct nl_msg *msg, const char *what,
 
 /* Called for each answer of a dump; a negative value ends it. */
 typedef int mr_rtnl_each(const struct nlmsghdr *message, void *owner, struct mr_error *err);
+/* `each` has the answers of a dump during which nothing changed; MR_E_BUSY with EAGAIN when there was
+ * none in several tries. */
 int mr_rtnl_dump(struct mr_rtnl *rtnl, struct nl_msg *msg, const char *what, mr_rtnl_each *each,
 		 void *owner, struct mr_error *err);
 
 /* One datagram of answers to the request `seq`: 1 when it was the last one, 0 when there is more to
- * come, negative errno for the kernel's refusal and for what is malformed.  each may be NULL. */
+ * come, negative errno for the kernel's refusal and for what is malformed, MR_E_BUSY with EAGAIN for what
+ * changed while it was read.  each may be NULL. */
 int mr_rtnl_walk(const void *data, size_t size, uint32_t seq, const char *what, mr_rtnl_each *each,
 		 void *owner, struct mr_error *err);

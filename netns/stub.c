@@ -65,12 +65,12 @@ static uint64_t next_due(const struct mr_stub *stub, uint64_t now_ns)
 	return next;
 }
 
-/* After anything that may have moved a connection. */
-static void settle(struct mr_stub *stub)
+void mr_stub_settle(struct mr_stub *stub)
 {
 	struct mr_error err;
 
 	free_over(stub);
+	mr_stub_command_next(stub);
 	/* Without its timer it would wait for ever for what never comes. */
 	mr_assert(mr_timer_arm(stub->timer.fd, next_due(stub, mr_now_ns()), &err) == 0);
 }
@@ -85,7 +85,7 @@ static void on_timer(struct mr_source *source, uint32_t events)
 	for (size_t i = 0; i < stub->n; i++)
 		if (stub->conns[i]->phase != MR_STUB_OVER)
 			mr_stub_conn_due(stub->conns[i], now_ns);
-	settle(stub);
+	mr_stub_settle(stub);
 }
 
 static void on_conn(struct mr_source *source, uint32_t events)
@@ -93,7 +93,7 @@ static void on_conn(struct mr_source *source, uint32_t events)
 	struct mr_stub *stub = ((struct mr_stub_conn *)source->owner)->stub;
 
 	mr_stub_conn_event(source, events);
-	settle(stub);
+	mr_stub_settle(stub);
 }
 
 int mr_stub_new(const struct mr_stub_opts *opts, struct mr_stub **ret, struct mr_error *err)
@@ -103,6 +103,8 @@ int mr_stub_new(const struct mr_stub_opts *opts, struct mr_stub **ret, struct mr
 
 	stub->opts = *opts;
 	stub->rounds = mr_str_alloc((opts->mocks->n + 1) * sizeof(*stub->rounds));
+	for (size_t i = 0; i < opts->mocks->n; i++)
+		stub->has_commands |= opts->mocks->v[i].by_command;
 	for (size_t i = 0; i < opts->mocks->n; i++)
 		stub->rounds[i] = mr_stub_round_begin(&opts->mocks->v[i], opts->seed);
 	stub->timer.fd = -1;
@@ -150,7 +152,7 @@ static bool admits(struct mr_stub_conn *conn)
 	return false;
 }
 
-void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t port,
+void mr_stub_connect(struct mr_stub *stub, int fd, const struct in6_addr *address, uint16_t port,
 		     uint16_t source_port)
 {
 	struct mr_stub_conn *conn = mr_str_alloc(sizeof(*conn));
@@ -159,11 +161,12 @@ void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t po
 	conn->stub = stub;
 	conn->fd = fd;
 	conn->source.fd = -1;
-	conn->address = address;
+	conn->address = *address;
 	conn->port = port;
 	conn->source_port = source_port;
 	conn->host = mr_mocks_name(stub->opts.mocks, address);
 	conn->due_ns = mr_now_ns() + MR_STUB_IDLE_NS;
+	conn->http.raw = stub->has_commands ? &conn->request : NULL;
 	mr_http_reset(&conn->http);
 	if (!admits(conn))
 		conn->phase = MR_STUB_RESET;
@@ -176,7 +179,7 @@ void mr_stub_connect(struct mr_stub *stub, int fd, uint32_t address, uint16_t po
 	}
 	stub->conns[stub->n++] = conn;
 	mr_stub_drive(conn, mr_now_ns());
-	settle(stub);
+	mr_stub_settle(stub);
 }
 
 size_t mr_stub_query(struct mr_stub *stub, const void *query, size_t size, uint16_t source_port,
@@ -195,7 +198,8 @@ size_t mr_stub_query(struct mr_stub *stub, const void *query, size_t size, uint1
 	size_t n;
 
 	denial.id = stub->last_id + 1;
-	outcome = mr_stub_dns_answer(stub->opts.mocks, query, size, reply, &n, name);
+	outcome = mr_stub_dns_answer(stub->opts.mocks, stub->opts.without_ipv6, query, size, reply,
+				     &n, name);
 	if ((outcome == MR_DNS_FOUND || outcome == MR_DNS_UNKNOWN) && stub->opts.fails &&
 	    stub->opts.fails(stub->opts.owner, name))
 		n = mr_stub_dns_fail(reply, n);
@@ -228,7 +232,7 @@ void mr_stub_acknowledge(struct mr_stub *stub, uint32_t id)
 			continue;
 		conn->told = 0;
 		mr_stub_drive(conn, mr_now_ns());
-		settle(stub);
+		mr_stub_settle(stub);
 		return;
 	}
 }

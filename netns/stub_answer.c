@@ -153,22 +153,13 @@ void mr_stub_answer_bad(struct mr_stub_conn *conn, unsigned int status, const ch
 	mr_auto_free char *url = url_of(conn, conn->host);
 
 	mr_stub_deny(conn, "http", url, "no request", why);
+	mr_buf_deinit(&conn->request);
 	conn->http.keep_alive = false;
 	begin(conn);
 	put_refusal(conn, status, why);
 }
 
 /* --- mocks ------------------------------------------------------------------------ */
-
-static bool has_header(const struct mr_mock *mock, const char *name)
-{
-	const size_t n = strlen(name);
-
-	for (size_t i = 0; i < mock->n_headers; i++)
-		if (strncasecmp(mock->headers[i], name, n) == 0 && mock->headers[i][n] == ':')
-			return true;
-	return false;
-}
 
 static void put_body(struct mr_stub_conn *conn, const struct mr_mock *mock, const char *body,
 		     size_t size)
@@ -178,7 +169,7 @@ static void put_body(struct mr_stub_conn *conn, const struct mr_mock *mock, cons
 	put_status(conn, mock->status ? mock->status : 200, size);
 	for (size_t i = 0; i < mock->n_headers; i++)
 		mr_buf_printf(&answer->head, "%s\r\n", mock->headers[i]);
-	if (size && !has_header(mock, "Content-Type"))
+	if (size && !mr_mock_has_header(mock, "Content-Type"))
 		mr_buf_add(&answer->head, "Content-Type: application/octet-stream\r\n");
 	mr_buf_add(&answer->head, "\r\n");
 	if (conn->http.is_head)
@@ -230,7 +221,18 @@ static bool can_fail(const struct mr_stub_conn *conn, const struct mr_mock *mock
 		 (mock->fault == MR_FAULT_TRUNCATE || mock->fault == MR_FAULT_FLIP));
 }
 
-static bool play(struct mr_stub_conn *conn, const struct mr_mock *mock)
+void mr_stub_answer_body(struct mr_stub_conn *conn, const struct mr_mock *mock, const char *body,
+			 size_t size)
+{
+	put_body(conn, mock, body, size);
+}
+
+void mr_stub_answer_without(struct mr_stub_conn *conn)
+{
+	put_refusal(conn, 502, "menace-run: the command of this mock gave no answer");
+}
+
+static enum mr_stub_next play(struct mr_stub_conn *conn, const struct mr_mock *mock)
 {
 	struct mr_stub *stub = conn->stub;
 	const size_t i = (size_t)(mock - stub->opts.mocks->v);
@@ -240,16 +242,18 @@ static bool play(struct mr_stub_conn *conn, const struct mr_mock *mock)
 
 	conn->answer.count = count;
 	__atomic_fetch_add(&count->hits, 1, __ATOMIC_RELAXED);
+	if (!fails && mock->by_command)
+		return MR_STUB_BY_COMMAND;
 	if (!fails) {
 		size_t size;
 		const char *body = choose_body(round, mock, count, &size);
 
 		put_body(conn, mock, body, size);
-		return true;
+		return MR_STUB_ANSWERED;
 	}
 	__atomic_fetch_add(&count->failures, 1, __ATOMIC_RELAXED);
 	put_failure(conn, mock, &round->random);
-	return mock->fault != MR_FAULT_TIMEOUT;
+	return mock->fault == MR_FAULT_TIMEOUT ? MR_STUB_UNANSWERED : MR_STUB_ANSWERED;
 }
 
 /* Only mocks that say nothing of a delay have that of all. */
@@ -272,12 +276,27 @@ static uint64_t choose_delay(struct mr_stub *stub, const struct mr_mock *mock)
 	return opts->delay_ns;
 }
 
-bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ns)
+/* Whom the request is for. */
+static const char *host_of(const struct mr_stub_conn *conn)
 {
-	const struct mr_stub_opts *opts = &conn->stub->opts;
-	const char *host = conn->http.host[0] ? conn->http.host : conn->host;
+	return conn->http.host[0] ? conn->http.host : conn->host;
+}
+
+const struct mr_mock *mr_stub_answer_mock(const struct mr_stub_conn *conn)
+{
+	const char *host = host_of(conn);
+
+	if (strcmp(host, conn->host) != 0)
+		return NULL;
+	return mr_mocks_match(conn->stub->opts.mocks, conn->tls != NULL, host, conn->port,
+			      conn->http.target);
+}
+
+enum mr_stub_next mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ns)
+{
+	const char *host = host_of(conn);
 	mr_auto_free char *url = url_of(conn, host);
-	const struct mr_mock *mock;
+	const struct mr_mock *mock = mr_stub_answer_mock(conn);
 
 	begin(conn);
 	*ret_delay_ns = 0;
@@ -286,13 +305,12 @@ bool mr_stub_answer_request(struct mr_stub_conn *conn, uint64_t *ret_delay_ns)
 			     "Host names another host than the one connected to");
 		conn->http.keep_alive = false;
 		put_refusal(conn, 421, "menace-run: this is another host");
-		return true;
+		return MR_STUB_ANSWERED;
 	}
-	mock = mr_mocks_match(opts->mocks, conn->tls != NULL, host, conn->port, conn->http.target);
 	if (!mock) {
 		mr_stub_deny(conn, "http", url, "no mock", "no mock answers this URL");
 		put_refusal(conn, 502, "menace-run: no mock answers this URL");
-		return true;
+		return MR_STUB_ANSWERED;
 	}
 	*ret_delay_ns = choose_delay(conn->stub, mock);
 	return play(conn, mock);

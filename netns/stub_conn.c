@@ -3,7 +3,8 @@
  * Stub: one connection
  *
  *   SNIFF -> HANDSHAKE -> READ -> DELAY -> WRITE -> READ ... -> LINGER -> OVER
- *     \___________________^          \-> NEVER
+ *     \___________________^     ^   \-> NEVER
+ *                          COMMAND
  *
  * One step of the phase is done at a time, until it would have to wait or the turn is used
  * up; then others come first.  What a phase waits for is a descriptor's readiness or a time,
@@ -34,6 +35,8 @@ static void close_conn(struct mr_stub_conn *conn)
 	conn->tls = mr_tls_session_free(conn->tls);
 	conn->fd = mr_close(conn->fd);
 	mr_buf_deinit(&conn->answer.head);
+	mr_buf_deinit(&conn->request);
+	mr_buf_deinit(&conn->output);
 	conn->phase = MR_STUB_OVER;
 	conn->due_ns = 0;
 }
@@ -150,10 +153,23 @@ static enum step enter_write(struct mr_stub_conn *conn, uint64_t now_ns)
 static enum step end_request(struct mr_stub_conn *conn, uint64_t now_ns)
 {
 	uint64_t delay_ns = 0;
+	const enum mr_stub_next next = mr_stub_answer_request(conn, &delay_ns);
 
 	conn->head_timed = false;
-	if (!mr_stub_answer_request(conn, &delay_ns))
+	/* Nobody reads it: left there it would stand in front of the next one. */
+	if (next != MR_STUB_BY_COMMAND)
+		mr_buf_deinit(&conn->request);
+	switch (next) {
+	case MR_STUB_UNANSWERED:
 		return enter(conn, MR_STUB_NEVER, 0);
+	case MR_STUB_BY_COMMAND:
+		conn->first_byte_ns = now_ns + delay_ns;
+		enter(conn, MR_STUB_COMMAND, 0);
+		mr_stub_command_queue(conn);
+		return GO_ON;
+	case MR_STUB_ANSWERED:
+		break;
+	}
 	if (delay_ns)
 		return enter(conn, MR_STUB_DELAY, now_ns + delay_ns);
 	return enter_write(conn, now_ns);
@@ -162,6 +178,8 @@ static enum step end_request(struct mr_stub_conn *conn, uint64_t now_ns)
 static enum step feed(struct mr_stub_conn *conn, uint64_t now_ns)
 {
 	struct mr_http *http = &conn->http;
+	unsigned int status = 0;
+	const char *refused;
 	size_t used;
 	const enum mr_http_event event =
 		mr_http_feed(http, conn->in + conn->in_at, conn->in_len - conn->in_at, &used);
@@ -175,6 +193,11 @@ static enum step feed(struct mr_stub_conn *conn, uint64_t now_ns)
 		return end_request(conn, now_ns);
 	case MR_HTTP_HEAD:
 		conn->due_ns = now_ns + MR_STUB_IDLE_NS;
+		refused = mr_stub_command_head(conn, &status);
+		if (refused) {
+			mr_stub_answer_bad(conn, status, refused);
+			return enter_write(conn, now_ns);
+		}
 		if (!http->expects_continue || !http->has_body)
 			return GO_ON;
 		http->expects_continue = false;
@@ -224,6 +247,7 @@ static enum step end_answer(struct mr_stub_conn *conn, uint64_t now_ns)
 	if (!conn->http.keep_alive)
 		return enter_linger(conn, now_ns);
 	mr_http_reset(&conn->http);
+	mr_buf_deinit(&conn->output);
 	conn->head_timed = conn->in_at < conn->in_len;
 	return enter(conn, MR_STUB_READ,
 		     now_ns + (conn->head_timed ? MR_STUB_HEAD_NS : MR_STUB_IDLE_NS));
@@ -303,10 +327,11 @@ static enum step step_none(struct mr_stub_conn *conn, uint64_t now_ns)
 }
 
 static enum step (*const steps[MR_STUB_OVER])(struct mr_stub_conn *conn, uint64_t now_ns) = {
-	[MR_STUB_SNIFF] = step_sniff,	[MR_STUB_HANDSHAKE] = step_handshake,
-	[MR_STUB_READ] = step_read,	[MR_STUB_DELAY] = step_none,
-	[MR_STUB_WRITE] = step_write,	[MR_STUB_NEVER] = step_none,
-	[MR_STUB_LINGER] = step_linger, [MR_STUB_RESET] = step_reset,
+	[MR_STUB_SNIFF] = step_sniff, [MR_STUB_HANDSHAKE] = step_handshake,
+	[MR_STUB_READ] = step_read,   [MR_STUB_COMMAND] = step_none,
+	[MR_STUB_DELAY] = step_none,  [MR_STUB_WRITE] = step_write,
+	[MR_STUB_NEVER] = step_none,  [MR_STUB_LINGER] = step_linger,
+	[MR_STUB_RESET] = step_reset,
 };
 
 static void watch(struct mr_stub_conn *conn, enum step what)
@@ -342,7 +367,8 @@ void mr_stub_conn_event(struct mr_source *source, uint32_t events)
 {
 	struct mr_stub_conn *conn = source->owner;
 
-	if (conn->told || conn->phase == MR_STUB_NEVER || conn->phase == MR_STUB_DELAY) {
+	if (conn->told || conn->phase == MR_STUB_NEVER || conn->phase == MR_STUB_DELAY ||
+	    conn->phase == MR_STUB_COMMAND) {
 		if (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
 			close_conn(conn);
 		return;

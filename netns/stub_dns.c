@@ -9,17 +9,21 @@
 #include "netns/stub_dns.h"
 
 #include <ctype.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "netns/mock.h"
+#include "runtime/base/cleanup.h"
 #include "runtime/base/str.h"
 
 #define HEADER 12
-#define ANSWER 16 /* the one that there may be */
+#define RECORD 12 /* of an answer, before its address */
 #define NAME_MAX_BYTES 255
 #define TTL_S 60
 #define TYPE_A 1
+#define TYPE_AAAA 28
 #define TYPE_ANY 255
 #define CLASS_IN 1
 
@@ -78,33 +82,54 @@ static void put_header(uint8_t *reply, const uint8_t *query, enum rcode rcode,
 	put16(reply + 6, answers);
 }
 
-static size_t put_address(uint8_t *at, uint32_t address)
+/* A record of the name of the question. */
+static size_t put_address(uint8_t *at, int family, const struct in6_addr *address)
 {
-	put16(at, 0xc000 | HEADER); /* the name of the question */
-	put16(at + 2, TYPE_A);
+	const bool ipv4 = family == AF_INET;
+	const size_t n = ipv4 ? 4 : 16;
+
+	put16(at, 0xc000 | HEADER);
+	put16(at + 2, ipv4 ? TYPE_A : TYPE_AAAA);
 	put16(at + 4, CLASS_IN);
 	put16(at + 6, 0);
 	put16(at + 8, TTL_S);
-	put16(at + 10, 4);
-	put16(at + 12, address >> 16);
-	put16(at + 14, address & 0xffff);
-	return ANSWER;
+	put16(at + 10, (unsigned int)n);
+	memcpy(at + RECORD, &address->s6_addr[16 - n], n);
+	return RECORD + n;
 }
 
-static enum mr_dns_outcome answer(const struct mr_mocks *mocks, const uint8_t *query, size_t end,
-				  uint8_t *reply, size_t *ret_size, const char *name)
+static enum mr_dns_outcome answer(const struct mr_mocks *mocks, bool without_ipv6,
+				  const uint8_t *query, size_t end, uint8_t *reply,
+				  size_t *ret_size, const char *name)
 {
+	static const struct {
+		unsigned int type;
+		int family;
+	} records[] = { { TYPE_A, AF_INET }, { TYPE_AAAA, AF_INET6 } };
 	const unsigned int type = get16(query + end - 4), class = get16(query + end - 2);
-	const uint32_t address = class == CLASS_IN ? mr_mocks_address(mocks, name) : 0;
-	const bool wanted = address && (type == TYPE_A || type == TYPE_ANY);
+	unsigned int answers = 0;
+	bool known = false;
 
-	put_header(reply, query, address ? NOERROR : NXDOMAIN, 1, wanted);
+	*ret_size = end;
+	for (size_t i = 0; class == CLASS_IN && i < N_ELEMENTS(records); i++) {
+		struct in6_addr address;
+
+		if (!mr_mocks_address(mocks, name, records[i].family, &address))
+			continue;
+		known = true;
+		if ((type != records[i].type && type != TYPE_ANY) ||
+		    (without_ipv6 && records[i].family == AF_INET6))
+			continue;
+		*ret_size += put_address(reply + *ret_size, records[i].family, &address);
+		answers++;
+	}
+	put_header(reply, query, known ? NOERROR : NXDOMAIN, 1, answers);
 	memcpy(reply + HEADER, query + HEADER, end - HEADER);
-	*ret_size = end + (wanted ? put_address(reply + end, address) : 0);
-	return address ? MR_DNS_FOUND : MR_DNS_UNKNOWN;
+	return known ? MR_DNS_FOUND : MR_DNS_UNKNOWN;
 }
 
-enum mr_dns_outcome mr_stub_dns_answer(const struct mr_mocks *mocks, const uint8_t *query, size_t n,
+enum mr_dns_outcome mr_stub_dns_answer(const struct mr_mocks *mocks, bool without_ipv6,
+				       const uint8_t *query, size_t n,
 				       uint8_t reply[MR_DNS_REPLY_MAX], size_t *ret_size,
 				       char name[MR_DNS_NAME_SIZE])
 {
@@ -126,13 +151,16 @@ enum mr_dns_outcome mr_stub_dns_answer(const struct mr_mocks *mocks, const uint8
 		put_header(reply, query, FORMERR, 0, 0);
 		return MR_DNS_MALFORMED;
 	}
-	return answer(mocks, query, end + 4, reply, ret_size, name);
+	return answer(mocks, without_ipv6, query, end + 4, reply, ret_size, name);
 }
 
 size_t mr_stub_dns_fail(uint8_t *reply, size_t size)
 {
-	size -= get16(reply + 6) * (size_t)ANSWER;
+	char name[MR_DNS_NAME_SIZE];
+	struct mr_str text;
+
+	mr_str_init(&text, name, sizeof(name));
 	reply[3] = 0x80 | SERVFAIL;
 	put16(reply + 6, 0);
-	return size;
+	return read_name(reply, size, HEADER, &text) + 4;
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,9 +22,10 @@ enum mr_dns_outcome {
 	MR_DNS_UNKNOWN, /* answered NXDOMAIN */
 };
 
-/* The answer to a datagram of n hostile bytes.  name gets what was asked for, lower case, where
+/* The answer to a datagram of n hostile bytes; without_ipv6: no name has such an address.  name gets what was asked for, lower case, where
  * it could be read, else "". */
-enum mr_dns_outcome mr_stub_dns_answer(const struct mr_mocks *mocks, const uint8_t *query, size_t n,
+enum mr_dns_outcome mr_stub_dns_answer(const struct mr_mocks *mocks, bool without_ipv6,
+				       const uint8_t *query, size_t n,
 				       uint8_t reply[MR_DNS_REPLY_MAX], size_t *ret_size,
 				       char name[MR_DNS_NAME_SIZE]);
 /* Of such an answer to one question, one that says that it cannot be had: its size. */

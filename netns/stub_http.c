@@ -2,16 +2,18 @@
 /*
  * Stub: HTTP/1.1 requests
  *
- * The head is gathered whole, then cut into lines in place.  A body is only counted:
- * canned answers do not depend on it, but where the next request begins does.
+ * The head is gathered whole, then cut into lines in place.  A body is only counted, unless
+ * somebody keeps it: canned answers do not depend on it, but where the next request begins does.
  */
 #include "netns/stub_http.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 
 #define CHUNK_DIGITS_MAX 8
@@ -100,13 +102,36 @@ static bool take_port(struct mr_http *http, const char *text)
 	return port >= 1 && port <= UINT16_MAX;
 }
 
+/* "[...]", n bytes: written in the one way that each address has. */
+static bool take_ipv6(struct mr_http *http, const char *value, size_t n)
+{
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+
+	if (n < 2 || n - 2 >= sizeof(text) || value[n - 1] != ']')
+		return false;
+	memcpy(text, value + 1, n - 2);
+	text[n - 2] = '\0';
+	if (inet_pton(AF_INET6, text, &address) != 1 ||
+	    !inet_ntop(AF_INET6, &address, text, sizeof(text)))
+		return false;
+	snprintf(http->host, sizeof(http->host), "[%s]", text);
+	return true;
+}
+
 static bool take_host(struct mr_http *http, const char *value)
 {
-	size_t n = strcspn(value, ":");
+	const bool is_ipv6 = value[0] == '[' && !http->relays;
+	size_t n = is_ipv6 ? strcspn(value, "]") + 1 : strcspn(value, ":");
 
 	if (http->has_host)
 		return bad(http, 400, "two Host headers");
 	http->has_host = true;
+	if (is_ipv6 && (!take_ipv6(http, value, n) || (value[n] && value[n] != ':')))
+		return bad(http, 400, "Host is no IPv6 address in brackets");
+	if (is_ipv6)
+		return !value[n] || take_port(http, value + n + 1) ||
+		       bad(http, 400, "Host has no port after its colon");
 	if (n == 0 || n > MR_HTTP_HOST_MAX ||
 	    strspn(value, "0123456789abcdefghijklmnopqrstuvwxyz"
 			  "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") != n)
@@ -272,6 +297,8 @@ static size_t feed_head(struct mr_http *http, const char *data, size_t n)
 			return i + 1;
 		}
 		if (ends_head(http)) {
+			if (http->raw)
+				mr_buf_addn(http->raw, http->head, http->len);
 			parse_head(http);
 			return i + 1;
 		}
@@ -281,14 +308,22 @@ static size_t feed_head(struct mr_http *http, const char *data, size_t n)
 
 /* --- the body ------------------------------------------------------------------- */
 
-static size_t skip(struct mr_http *http, size_t n, enum mr_http_state next)
+static size_t skip(struct mr_http *http, const char *data, size_t n, enum mr_http_state next)
 {
 	if (n > http->left)
 		n = (size_t)http->left;
 	http->left -= n;
 	if (http->left == 0)
 		http->state = next;
+	if (http->raw_body_max)
+		mr_buf_addn(http->raw, data, n);
 	return n;
+}
+
+bool mr_http_keep_body(struct mr_http *http, size_t max)
+{
+	http->raw_body_max = max;
+	return http->left <= max || bad(http, 413, "the body is too large for a command");
 }
 
 static unsigned int hex_value(char c)
@@ -303,6 +338,8 @@ static bool end_size(struct mr_http *http)
 		return bad(http, 400, "a chunk without a size");
 	http->body_size += http->left;
 	http->len = 0;
+	if (http->raw_body_max && http->body_size > http->raw_body_max)
+		return bad(http, 413, "the body is too large for a command");
 	if (http->body_size > MR_HTTP_BODY_MAX && !http->relays)
 		return bad(http, 413, "the body is too large");
 	return true;
@@ -409,9 +446,9 @@ enum mr_http_event mr_http_feed(struct mr_http *http, const char *data, size_t n
 		http->state = MR_HTTP_IS_DONE;
 	while (used < n && http->state < MR_HTTP_IS_DONE) {
 		if (http->state == MR_HTTP_IN_BODY)
-			used += skip(http, n - used, MR_HTTP_IS_DONE);
+			used += skip(http, data + used, n - used, MR_HTTP_IS_DONE);
 		else if (http->state == MR_HTTP_IN_CHUNK)
-			used += skip(http, n - used, MR_HTTP_IN_CHUNK_CR);
+			used += skip(http, data + used, n - used, MR_HTTP_IN_CHUNK_CR);
 		else
 			used += feed_framing(http, data[used]);
 	}

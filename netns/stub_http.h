@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct mr_buf;
+
 #define MR_HTTP_HEAD_MAX 16384 /* request line and headers */
 #define MR_HTTP_HEADERS_MAX 100
 #define MR_HTTP_BODY_MAX (64u << 20)
@@ -43,6 +45,9 @@ struct mr_http {
 	/* Set once, and kept by a reset: requests for another server, of which only the frames matter:
 	 * any form of target and any length of a body. */
 	bool relays;
+	/* Likewise: gets each head as it came, and with raw_body_max the body without its framing; or
+	 * NULL.  Who reads it clears it. */
+	struct mr_buf *raw;
 
 	enum mr_http_state state;
 	char head[MR_HTTP_HEAD_MAX + 1];
@@ -51,8 +56,8 @@ struct mr_http {
 	/* Once the head is whole; of a bad request what could be made out, or "". */
 	const char *method;
 	const char *target; /* as sent: "/path?query" */
-	char host[MR_HTTP_HOST_MAX +
-		  1]; /* lower case, no port, no dot at its end; "" without Host */
+	/* lower case, no port, no dot at its end, an IPv6 address as "[2001:db8::1]"; "" without Host */
+	char host[MR_HTTP_HOST_MAX + 1];
 	uint16_t port; /* of Host, or 0 */
 	bool is_head; /* a HEAD: the answer has no body */
 	bool keep_alive;
@@ -65,12 +70,16 @@ struct mr_http {
 	/* private */
 	bool chunked, has_length, has_host, is_11, line_has_digit, after_cr, line_empty;
 	uint64_t left, body_size;
+	size_t raw_body_max;
 };
 
 /* Before the first request and after each that is done. */
 void mr_http_reset(struct mr_http *http);
 /* Read on.  *ret_used of the n bytes were used; the event happened after them. */
 enum mr_http_event mr_http_feed(struct mr_http *http, const char *data, size_t n, size_t *ret_used);
+/* With the head: have the body kept, too.  False: it is larger, and then the request is bad, as it is
+ * when that shows only later. */
+bool mr_http_keep_body(struct mr_http *http, size_t max);
 /* Has the request begun? */
 bool mr_http_has_begun(const struct mr_http *http);
 /* "Not Found"; "Unknown" for what has no name. */

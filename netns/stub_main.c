@@ -10,20 +10,18 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "netns/netd_faults.h"
+#include "netns/rules.h"
+#include "netns/stub_lane.h"
 #include "netns/stub_tls.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
@@ -51,6 +49,7 @@ struct server {
 	struct mr_mocks mocks;
 	struct mr_tls *tls;
 	struct mr_stub *stub;
+	struct mr_stub_lanes *lanes; /* NULL: no mock is by a command */
 	struct mr_stub_count *counts;
 	struct mr_source channel, doors[MR_DOORS];
 	struct pending pending[PENDING_MAX];
@@ -87,6 +86,33 @@ static bool on_denial(void *owner, const struct mr_stub_denial *d)
 	return false;
 }
 
+static bool ask(void *owner, const struct mr_stub_ask *what)
+{
+	struct server *server = owner;
+
+	return server->lanes && mr_stub_lanes_ask(server->lanes, what);
+}
+
+static void on_output(void *owner, uint32_t id, const char *output, size_t size)
+{
+	struct server *server = owner;
+
+	mr_stub_output(server->stub, id, output, size);
+}
+
+static void on_unusable(void *owner, uint32_t mock, const char *why)
+{
+	struct server *server = owner;
+	struct mr_stub_unusable message = {
+		.head = { .type = MR_STUB_UNUSABLE, .size = sizeof(message) },
+		.mock = mock,
+	};
+
+	put_text(message.why, sizeof(message.why), why);
+	/* That it was one is in the counts. */
+	mr_send_msg(server->netd->channel, &message, sizeof(message), NULL, 0);
+}
+
 static bool fails(void *owner, const char *name)
 {
 	struct server *server = owner;
@@ -94,33 +120,22 @@ static bool fails(void *owner, const char *name)
 	return mr_netd_faults_take(&server->faults, name);
 }
 
-/* The IPv4 address and port that a socket address is; 0: it is another one. */
-static uint32_t ipv4_of(const struct sockaddr_in6 *to)
-{
-	uint32_t address;
-
-	if (!IN6_IS_ADDR_V4MAPPED(&to->sin6_addr))
-		return 0;
-	memcpy(&address, &to->sin6_addr.s6_addr[12], sizeof(address));
-	return ntohl(address);
-}
-
 static void deny_door(struct server *server, const char *op, const struct sockaddr_in6 *to)
 {
-	char object[32], address[INET_ADDRSTRLEN] = "?";
-	const struct in_addr in = { htonl(ipv4_of(to)) };
+	char object[INET6_ADDRSTRLEN + 10], address[INET6_ADDRSTRLEN];
+	const bool ipv4 = IN6_IS_ADDR_V4MAPPED(&to->sin6_addr);
 	const struct mr_stub_denial denial = {
 		.op = op,
-		.address = ipv4_of(to),
+		.address = to->sin6_addr,
 		.port = ntohs(to->sin6_port),
-		.name = mr_mocks_name(&server->mocks, ipv4_of(to)),
+		.name = mr_mocks_name(&server->mocks, &to->sin6_addr),
 		.object = object,
 		.rule = "no mock",
 		.reason = "mocks are answered over TCP, names over UDP",
 	};
 
-	inet_ntop(AF_INET, &in, address, sizeof(address));
-	snprintf(object, sizeof(object), "%s:%u", address, denial.port);
+	snprintf(object, sizeof(object), ipv4 ? "%s:%u" : "[%s]:%u",
+		 mr_rule_print_address(&to->sin6_addr, address), denial.port);
 	on_denial(server, &denial); /* nobody waits for it */
 }
 
@@ -154,7 +169,7 @@ static void on_tcp(struct mr_source *source, uint32_t events)
 		int fd = accept_one(source->fd, &from, &to);
 		if (fd < 0)
 			return;
-		mr_stub_connect(server->stub, fd, ipv4_of(&to), ntohs(to.sin6_port),
+		mr_stub_connect(server->stub, fd, &to.sin6_addr, ntohs(to.sin6_port),
 				ntohs(from.sin6_port));
 	}
 }
@@ -320,11 +335,29 @@ static int take_config(struct server *server, const struct mr_stub_config *confi
 				       &server->mocks, err);
 }
 
+static int open_lanes(struct server *server, uint64_t n, struct mr_error *err)
+{
+	int fds[MR_STUB_LANES];
+
+	if (n == 0)
+		return 0;
+	if (n > MR_STUB_LANES)
+		return mr_err(err, MR_E_PROTO, EPROTO, "too many lanes");
+	for (uint64_t i = 0; i < n; i++)
+		fds[i] = MR_NETD_FD_MORE + (int)i;
+	return mr_stub_lanes_new(server->loop, fds, n, on_output, server, &server->lanes, err);
+}
+
 static int begin(struct server *server, struct mr_error *err)
 {
 	struct mr_stub_config config;
 	struct mr_stub_opts opts = {
-		.mocks = &server->mocks, .on_denial = on_denial, .fails = fails, .owner = server
+		.mocks = &server->mocks,
+		.on_denial = on_denial,
+		.fails = fails,
+		.ask = ask,
+		.on_unusable = on_unusable,
+		.owner = server,
 	};
 	int r;
 
@@ -345,32 +378,13 @@ static int begin(struct server *server, struct mr_error *err)
 	opts.seed = config.seed;
 	opts.punctual_percent = (unsigned int)config.punctual_percent;
 	opts.counts = server->counts;
+	opts.without_ipv6 = config.without_ipv6 != 0;
 	r = mr_stub_new(&opts, &server->stub, err);
+	if (r == 0)
+		r = open_lanes(server, config.lanes, err);
 	if (r == 0)
 		r = open_doors(server, err);
 	return r < 0 ? r : tell_authority(server, err);
-}
-
-/* Answers need no socket but those that were handed over.  Whoever took this process over by
- * what it reads could otherwise ask the host's network, in which it is. */
-int mr_stub_forbid_sockets(struct mr_error *err)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 4, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 3, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bind, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_splice, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	};
-	const struct sock_fprog program = { .len = N_ELEMENTS(filter), .filter = filter };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return mr_err(err, MR_E_SYS, errno, "no_new_privs: %m");
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-		return mr_err(err, MR_E_SYS, errno, "forbid sockets: %m");
-	return 0;
 }
 
 /* At the end somebody listens; a little patience is enough. */
@@ -415,13 +429,18 @@ int mr_stub_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 	int r = begin(&server, err);
 
 	if (r == 0)
-		r = mr_stub_forbid_sockets(err);
+		r = mr_netd_forbid_sockets(err);
 	if (r == 0)
 		r = confine(netd, err);
 	while (r >= 0 && !server.over)
 		r = mr_loop_run_once(server.loop, send_overdue(&server), err);
-	if (r >= 0)
+	/* A helper that got no processor has it all before it when the run is over. */
+	mr_loop_remove(server.loop, &server.channel);
+	if (r >= 0) {
+		r = mr_loop_drain(server.loop, MR_NETD_DRAIN_NS, err);
 		tell_counts(&server);
+	}
+	mr_stub_lanes_free(server.lanes);
 	mr_stub_free(server.stub);
 	mr_tls_free(server.tls);
 	mr_loop_free(server.loop);

@@ -134,14 +134,18 @@ static int make_ca(struct mr_tls *tls, struct mr_error *err)
 	return tls->ca_pem ? 0 : refuse(err, "make the authority's certificate");
 }
 
-static bool is_address(const char *host)
+/* What the certificate is of: a name, or an address, which has no brackets there. */
+static char *subject_of(const char *host)
 {
-	return host[strspn(host, "0123456789.")] == '\0';
+	if (host[0] == '[')
+		return mr_str_format("IP:%.*s", (int)strlen(host) - 2, host + 1);
+	return mr_str_format("%s:%s", host[strspn(host, "0123456789.")] == '\0' ? "IP" : "DNS",
+			     host);
 }
 
 static X509 *make_certificate(struct mr_tls *tls, const char *host)
 {
-	mr_auto_free char *names = mr_str_format("%s:%s", is_address(host) ? "IP" : "DNS", host);
+	mr_auto_free char *names = subject_of(host);
 	const struct extension extensions[] = {
 		{ NID_basic_constraints, "critical,CA:FALSE" },
 		{ NID_key_usage, "critical,digitalSignature" },

@@ -7,7 +7,8 @@
  * Input is read only when a slot is free and output is written without blocking,
  * so neither a fast writer nor a slow reader grows us or delays a deadline.
  * A line that is no valid spec gives a result with reason setup_error; the exit
- * status is then 2, or 125 when a valid one could not be set up, else 0.
+ * status is then 2, or 125 when a valid one could not be set up or the input could not
+ * be read to its end, else 0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,6 +54,7 @@ struct buffer {
 struct batch {
 	struct mr_run_host *host;
 	const struct mr_cli *cli;
+	struct mr_ready_fds ready;
 	struct slot slots[SLOTS_MAX];
 	unsigned int jobs, busy;
 	struct mr_source input, output, signals;
@@ -181,6 +183,7 @@ static void start_chosen(struct batch *b, struct slot *slot)
 					 .stdin_fd = -1,
 					 .stdout_fd = -1,
 					 .stderr_fd = -1,
+					 .ready = &b->ready,
 					 .on_done = on_done,
 					 .owner = slot };
 	const struct mr_deputy_opts other = { .spec = &slot->spec,
@@ -188,6 +191,7 @@ static void start_chosen(struct batch *b, struct slot *slot)
 					      .stdin_fd = -1,
 					      .stdout_fd = -1,
 					      .stderr_fd = -1,
+					      .ready = &b->ready,
 					      .on_done = on_deputy_done,
 					      .owner = slot };
 
@@ -200,11 +204,30 @@ static void start_chosen(struct batch *b, struct slot *slot)
 	}
 }
 
+/* Who reads many results for little in them pays most for these: they are most of a result.  With the two
+ * timings that stay it is known when the program began. */
+static void make_brief(json_t *result)
+{
+	json_t *losses = mr_json_at(result, "telemetry", "losses", NULL);
+	json_t *setup = mr_json_at(result, "timings", "setup_us", NULL);
+	json_t *held = mr_json_at(result, "timings", "held_us", NULL);
+
+	json_object_set_new(result, "telemetry", json_pack("{s:O?}", "losses", losses));
+	json_object_set_new(result, "timings",
+			    json_pack("{s:O?, s:O?}", "setup_us", setup, "held_us", held));
+}
+
+/* The result first: nothing of the payload lives by then, and what is left to remove is ours.  Until it is
+ * in the store the run is one of the living. */
 static void give_result(struct batch *b, struct slot *slot, json_t *result)
 {
 	mr_to_store_queue(&b->store, &slot->spec, result, (int64_t)slot->index);
+	if (b->cli->brief)
+		make_brief(result); /* the record has all */
 	emit(b, result, slot->index);
 	mr_to_store_append(&b->store);
+	mr_run_free(slot->run);
+	mr_deputy_free(slot->deputy);
 	json_decref(slot->refused);
 	mr_spec_deinit(&slot->spec);
 	*slot = (struct slot){ .batch = b };
@@ -244,7 +267,7 @@ static void start_run(struct batch *b, struct slot *slot, const char *line, size
 	}
 	slot->taken = true;
 	b->busy++;
-	mr_where_init(&slot->where, &slot->spec);
+	mr_where_init(&slot->where, &slot->spec, b->cli->cgroup_parent);
 	start_somewhere(b, slot, NULL);
 }
 
@@ -283,11 +306,11 @@ static void collect_slot(struct batch *b, struct slot *slot)
 	if (failed)
 		refusal = *failed;
 	result = result_of(slot);
-	if (moves && slot->run)
-		slot->refused = json_incref(result);
-	slot->run = mr_run_free(slot->run);
-	slot->deputy = mr_deputy_free(slot->deputy);
 	if (moves) {
+		if (slot->run)
+			slot->refused = json_incref(result);
+		slot->run = mr_run_free(slot->run);
+		slot->deputy = mr_deputy_free(slot->deputy);
 		json_decref(result);
 		start_somewhere(b, slot, &refusal);
 		return;
@@ -297,14 +320,29 @@ static void collect_slot(struct batch *b, struct slot *slot)
 	give_result(b, slot, result);
 }
 
-static void collect(struct batch *b)
+/* True: something had ended, so there may be room for more. */
+static bool collect(struct batch *b)
 {
-	for (unsigned int i = 0; i < b->jobs; i++)
-		if (b->slots[i].taken && b->slots[i].done)
-			collect_slot(b, &b->slots[i]);
+	bool any = false;
+
+	for (unsigned int i = 0; i < b->jobs; i++) {
+		if (!b->slots[i].taken || !b->slots[i].done)
+			continue;
+		collect_slot(b, &b->slots[i]);
+		any = true;
+	}
+	return any;
 }
 
 /* --- input -------------------------------------------------------------------- */
+
+/* Specs that could not be read are no end of them: what had come is run, and the batch has failed. */
+static void give_up_input(struct batch *b, const char *why)
+{
+	mr_log_error("standard input: %s", why);
+	b->input_ended = true;
+	b->status = 125;
+}
 
 static void read_more(struct batch *b)
 {
@@ -317,8 +355,9 @@ static void read_more(struct batch *b)
 	if (n > 0)
 		b->in.end += (size_t)n;
 	if (n < 0)
-		mr_log_error("standard input: %m");
-	b->input_ended = n <= 0;
+		give_up_input(b, strerror(errno));
+	else if (n == 0)
+		b->input_ended = true;
 }
 
 static void on_input(struct mr_source *source, uint32_t events)
@@ -384,8 +423,7 @@ static void fill_slots(struct batch *b)
 			return;
 		b->input_is_file = r == -EPERM; /* /dev/null and its like never block either */
 		if (!b->input_is_file) {
-			mr_log_error("standard input: %s", err.msg);
-			b->input_ended = true;
+			give_up_input(b, err.msg);
 			return;
 		}
 	}
@@ -449,6 +487,7 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 	*b = (struct batch){ .host = host,
 			     .cli = cli,
 			     .jobs = cli->jobs,
+			     .ready = cli->ready,
 			     .input.fd = -1,
 			     .output.fd = -1,
 			     .signals.fd = -1 };
@@ -456,16 +495,18 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 		b->jobs = SLOTS_MAX;
 	b->input_is_file = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode);
 	signals = mr_session_signals(&err);
-	if (signals < 0 || mr_run_host_keep_netns(host, b->jobs, &err) < 0 ||
+	if (signals < 0 || mr_run_host_keep(host, b->jobs, &err) < 0 ||
 	    mr_sink_fd_open(STDOUT_FILENO, &b->sink, &err) < 0 ||
 	    mr_loop_add(host->loop, &b->signals, signals, EPOLLIN, on_signal, b, &err) < 0) {
 		free(b);
 		return mr_session_fail(&err);
 	}
 	mr_to_store_init(&b->store, cli->store);
+	mr_log_count_repeats(); /* thousands of runs have the same to say */
 	for (;;) {
 		fill_slots(b);
-		collect(b);
+		if (collect(b)) /* a run that could not begin has ended already */
+			continue;
 		if (is_over(b))
 			break;
 		if (!any_done(b) &&
@@ -480,6 +521,7 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 	mr_close(signals);
 	mr_sink_fd_close(&b->sink);
 	mr_to_store_deinit(&b->store);
+	mr_log_tell_repeats();
 	free(b->in.data);
 	free(b->out.data);
 	status = b->status;

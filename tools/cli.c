@@ -21,6 +21,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/str.h"
+#include "runtime/base/units.h"
 #include "runtime/spec/lang.h"
 #include "tools/optable.h"
 #include "tools/options.h"
@@ -97,10 +98,36 @@ static void take_words(struct mr_cli_parse *parse, char **words, bool dashes)
 	}
 }
 
+static bool reads_stdin(const struct mr_cli_met *met)
+{
+	const char *name = met->row->option.name;
+
+	return strcmp(name, "batch") == 0 ||
+	       ((strcmp(name, "spec") == 0 || strcmp(name, "policy") == 0) &&
+		strcmp(met->arg, "-") == 0);
+}
+
+/* Before any of them reads it: the next would find nothing there, which may look like a request. */
+static int check_stdin(struct mr_cli_parse *parse, struct mr_error *err)
+{
+	for (size_t i = 0; i < parse->n_met; i++) {
+		const char *name = parse->met[i].row->option.name;
+
+		if (!reads_stdin(&parse->met[i]))
+			continue;
+		if (parse->stdin_reader && strcmp(parse->stdin_reader, name) != 0)
+			return mr_err(err, MR_E_USAGE, EINVAL,
+				      "--%s: standard input is already read for --%s", name,
+				      parse->stdin_reader);
+		parse->stdin_reader = name;
+	}
+	return 0;
+}
+
 static int apply_stages(struct mr_cli_parse *parse, struct mr_error *err)
 {
 	for (enum mr_cli_stage stage = 0; stage < MR_CLI_STAGE_COUNT; stage++) {
-		int r;
+		int r = 0;
 
 		for (size_t i = 0; i < parse->n_met; i++) {
 			if (parse->met[i].row->stage != stage)
@@ -111,9 +138,10 @@ static int apply_stages(struct mr_cli_parse *parse, struct mr_error *err)
 		}
 		if (parse->cli.help || parse->cli.version)
 			return 0;
-		if (stage != MR_CLI_STAGE_PRESET)
-			continue;
-		r = mr_preset_apply_environment(&parse->cli.spec, environ, err);
+		if (stage == MR_CLI_STAGE_INFO)
+			r = check_stdin(parse, err);
+		else if (stage == MR_CLI_STAGE_PRESET)
+			r = mr_preset_apply_environment(&parse->cli.spec, environ, err);
 		if (r < 0)
 			return r;
 	}
@@ -164,21 +192,83 @@ static int validate(struct mr_cli_parse *parse, struct mr_error *err)
 	return r;
 }
 
+/* A byte says nothing of whose it is. */
+static int check_ready(struct mr_cli_parse *parse, struct mr_error *err)
+{
+	const char *label = find_label(parse, -1, "ready-fd");
+
+	if (!label)
+		label = find_label(parse, -1, "block-fd");
+	if (label && parse->cli.dry_run)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "%s: not with --dry-run, where nothing begins", label);
+	if (label && parse->cli.jobs > 1)
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s: only with one run at a time, --jobs 1",
+			      label);
+	return 0;
+}
+
+/* What is of one run, and would be asked for in vain. */
+static int check_batch(struct mr_cli_parse *parse, char **words, struct mr_error *err)
+{
+	static const char *const of_one[][2] = {
+		{ "json", "the results are on standard output, one a line" },
+		{ "summary", "each result has it, one a line on standard output" },
+		{ "dry-run", "it is of one request; take a line of the batch as --spec FILE" },
+	};
+
+	if (words[0] || parse->code)
+		return refuse(err, "--batch reads specs from standard input; a program is not "
+				   "accepted beside it");
+	for (size_t i = 0; i < N_ELEMENTS(of_one); i++) {
+		const char *label = find_label(parse, -1, of_one[i][0]);
+
+		if (label)
+			return mr_err(err, MR_E_USAGE, EINVAL, "%s: not with --batch: %s", label,
+				      of_one[i][1]);
+	}
+	return check_ready(parse, err);
+}
+
+/* The terminal shows what the program prints, on our standard output. */
+static int check_tty(const struct mr_cli *cli, struct mr_error *err)
+{
+	uint64_t fd = 0;
+	const char *target = cli->json_target ? cli->json_target : "";
+
+	if (!cli->spec.sandbox_tty)
+		return 0;
+	if (cli->snippet_from_stdin)
+		return refuse(err, "--tty: standard input is already read for the snippet");
+	if (strcmp(target, "-") != 0 &&
+	    (!mr_str_starts_with(target, "FD:") ||
+	     mr_units_parse_count(target + 3, &fd, NULL) < 0 || fd != STDOUT_FILENO))
+		return 0;
+	return mr_err(err, MR_E_USAGE, EINVAL,
+		      "--tty: the terminal is shown on standard output, and --json %s wants the "
+		      "result alone there; accepted: a file, or another FD:N",
+		      target);
+}
+
 static int check(struct mr_cli_parse *parse, char **words, struct mr_error *err)
 {
 	const char *jobs = find_label(parse, -1, "jobs");
 	int r;
 
-	if (parse->cli.batch && (words[0] || parse->code))
-		return refuse(err, "--batch reads specs from standard input; a program is not "
-				   "accepted beside it");
-	if (jobs && !parse->cli.batch)
-		return mr_err(err, MR_E_USAGE, EINVAL, "%s: only with --batch", jobs);
-	if (parse->cli.snippet_from_stdin && parse->cli.spec.sandbox_tty)
-		return refuse(err, "--tty: standard input is already read for the snippet");
 	if (parse->cli.batch)
-		return 0;
-	r = check_code(parse, err);
+		return check_batch(parse, words, err);
+	if (jobs)
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s: only with --batch", jobs);
+	if (parse->cli.brief)
+		return refuse(err, "--brief: only with --batch");
+	if (parse->cli.snippet_from_stdin && parse->stdin_reader)
+		return mr_err(err, MR_E_USAGE, EINVAL, "-: standard input is already read for --%s",
+			      parse->stdin_reader);
+	r = check_ready(parse, err);
+	if (r == 0)
+		r = check_tty(&parse->cli, err);
+	if (r == 0)
+		r = check_code(parse, err);
 	return r < 0 ? r : validate(parse, err);
 }
 
@@ -228,7 +318,7 @@ static int parse_all(int argc, char **argv, struct mr_cli_parse *parse, struct m
 
 int mr_cli_parse(int argc, char **argv, struct mr_cli *ret, struct mr_error *err)
 {
-	struct mr_cli_parse parse = { .cli = { .jobs = 1 } };
+	struct mr_cli_parse parse = { .cli = { .jobs = 1, .ready = { -1, -1 } } };
 	int r;
 
 	mr_spec_init(&parse.cli.spec);
@@ -248,6 +338,7 @@ void mr_cli_deinit(struct mr_cli *cli)
 	mr_strv_clear(&cli->warnings);
 	mr_freep(&cli->json_target);
 	mr_freep(&cli->store);
+	mr_freep(&cli->cgroup_parent);
 	*cli = (struct mr_cli){ 0 };
 }
 
@@ -257,7 +348,7 @@ void mr_cli_help(struct mr_str *text)
 			 "       menace-run [OPTIONS] FILE [ARG...]\n"
 			 "       menace-run [OPTIONS] --lang NAME -c CODE [ARG...]\n"
 			 "       menace-run --spec FILE.json\n"
-			 "       menace-run --batch [-j N]\n"
+			 "       menace-run --batch [-j N] [--brief]\n"
 			 "Run untrusted code in a sandbox.  See menace-run(1).\n");
 	mr_optable_help(option_table(), text);
 }

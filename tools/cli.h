@@ -15,6 +15,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/spec/spec.h"
+#include "runtime/supervise/ready.h"
 #include "tools/optable.h"
 
 struct mr_error;
@@ -24,9 +25,12 @@ struct mr_cli {
 	struct mr_spec spec;
 	char *json_target; /* --json: "-", "FD:N" or a file; NULL: no result asked */
 	char *store; /* --store: a path or "none"; NULL: where it is by default */
+	char *cgroup_parent; /* --cgroup-parent, or NULL */
 	bool summary; /* --summary */
 	bool dry_run; /* --dry-run */
 	bool batch; /* --batch: spec is what every line starts from */
+	bool brief; /* --brief: what most of a result is about is left out */
+	struct mr_ready_fds ready; /* --ready-fd and --block-fd */
 	unsigned int jobs; /* --jobs; 1 if not given */
 	int verbosity; /* -v counts up, -q down */
 	enum mr_log_format log_format;

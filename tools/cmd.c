@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
@@ -49,6 +50,13 @@ void mr_cmd_print_line(const json_t *json)
 {
 	json_dumpf(json, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
 	putchar('\n');
+}
+
+int mr_cmd_lost_output(int errnum, struct mr_error *err)
+{
+	__fpurge(stdout);
+	clearerr(stdout);
+	return errnum == EPIPE ? 0 : mr_err(err, MR_E_SYS, errnum, "standard output: %m");
 }
 
 static void tell_ingest(const struct mr_place *place, const struct mr_ingest_stats *stats)
@@ -192,7 +200,7 @@ int mr_cmd_check_reason(const char *reason, struct mr_error *err)
 	static const char *const reasons[] = {
 		"exited",   "signaled",	   "wall_timeout",   "cpu_limit",	"idle_timeout",
 		"oom",	    "pids_limit",  "output_limit",   "disk_limit",	"seccomp",
-		"injected", "setup_error", "killed_by_user", "supervisor_lost",
+		"injected", "setup_error", "killed_by_user", "supervisor_lost", "skipped",
 	};
 
 	return mr_cmd_check_word("reason", reason, reasons, N_ELEMENTS(reasons), err);

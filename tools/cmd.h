@@ -5,7 +5,7 @@
  * A subcommand is one file cmd_NAME.c that defines one struct mr_cmd; commands.def
  * lists them.  Its options are a table of rows that say where in a struct of the
  * command's own each value goes; that struct begins with struct mr_cmd_common, and
- * the table with MR_CMD_COMMON_ROWS.
+ * the table ends with the rows of it that the command heeds.
  *
  * Exit status: 0; 1 the answer is no (nothing found, verification failed); 2 wrong
  * use; 3 diff: behaviour grew; 125 the store could not be used.
@@ -58,12 +58,17 @@ struct mr_cmd_common {
 		.option = { NULL, name_, short_, arg_, help_, -1 }, .kind = MR_CMD_##kind_, \
 		.offset = offsetof(struct type_, member_)                                   \
 	}
+/* One of these three ends the table of a command: no option that it does not heed. */
+#define MR_CMD_HELP_ROW(type_) \
+	MR_CMD_ROW("help", 'h', NULL, FLAG, type_, common.help, "print this help")
+#define MR_CMD_JSON_ROWS(type_)                               \
+	MR_CMD_ROW("json", 0, NULL, FLAG, type_, common.json, \
+		   "print JSON, one document or one a line"), \
+		MR_CMD_HELP_ROW(type_)
 #define MR_CMD_COMMON_ROWS(type_)                                                      \
 	MR_CMD_ROW("store", 0, "PATH", PATH, type_, common.store,                      \
 		   "the store; by default the one that menace-run keeps its runs in"), \
-		MR_CMD_ROW("json", 0, NULL, FLAG, type_, common.json,                  \
-			   "print JSON, one document or one a line"),                  \
-		MR_CMD_ROW("help", 'h', NULL, FLAG, type_, common.help, "print this help")
+		MR_CMD_JSON_ROWS(type_)
 
 struct mr_cmd {
 	const char *name;
@@ -75,6 +80,7 @@ struct mr_cmd {
 	const struct mr_cmd *const
 		*verbs; /* NULL-terminated, named "NAME VERB"; instead of all from options
 				    on.  Options without a verb are the first one's */
+	bool heeds_environment; /* variables that begin with SANDBOX_: of others of them it warns */
 	bool passes_on; /* options that are not its own are words; "--" ends them and is one too */
 	/* values: the command's struct; words: NULL-terminated. Exit status, or negative with *err. */
 	int (*run)(void *values, char **words, struct mr_error *err);
@@ -105,3 +111,7 @@ struct json_t *mr_cmd_instant(int64_t us);
 /* A document on standard output: for machines, or one line. */
 void mr_cmd_print_json(const struct json_t *json);
 void mr_cmd_print_line(const struct json_t *json);
+/* For who was told that standard output takes no more, and why: it is empty and without an error
+ * from now on, so that main() does not say it again.  0: its reader is gone, which is no failure;
+ * else negative with *err.  Who prints without looking has this from main(). */
+int mr_cmd_lost_output(int errnum, struct mr_error *err);

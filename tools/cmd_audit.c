@@ -32,23 +32,16 @@
 struct audit {
 	struct mr_cmd_common common;
 	const char *key, *output, *checkpoint, *public_key;
-	bool new_key;
+	bool new_key, old_seals;
 };
 
-static const struct mr_cmd_row rows[] = {
-	MR_CMD_ROW("key", 'k', "FILE", PATH, audit, key, "checkpoint: sign with this key"),
-	MR_CMD_ROW("new-key", 0, NULL, FLAG, audit, new_key, "checkpoint: make the key first"),
-	MR_CMD_ROW("output", 'o', "FILE", PATH, audit, output,
-		   "checkpoint: write it to a new file instead of standard output"),
-	MR_CMD_ROW("checkpoint", 'c', "FILE", PATH, audit, checkpoint,
-		   "verify: what was kept elsewhere; needs --public-key"),
-	MR_CMD_ROW("public-key", 'p', "HEX", TEXT, audit, public_key,
-		   "verify: the key whose signatures count"),
-	MR_CMD_COMMON_ROWS(audit),
-};
+/* --- head ------------------------------------------------------------------ */
 
-static int show_head(struct audit *audit, struct mr_error *err)
+static const struct mr_cmd_row head_rows[] = { MR_CMD_COMMON_ROWS(audit) };
+
+static int show_head(void *values, char **words, struct mr_error *err)
 {
+	const struct audit *audit = values;
 	mr_auto_store struct mr_store *store = NULL;
 	mr_auto_json json_t *head = NULL;
 	mr_auto_free char *id = NULL;
@@ -57,6 +50,7 @@ static int show_head(struct audit *audit, struct mr_error *err)
 	int64_t seq = 0;
 	int r = mr_cmd_open(&audit->common, MR_STORE_READ, &store, err);
 
+	(void)words;
 	if (r == 0)
 		r = mr_chain_head(store, &seq, hash, err);
 	if (r == 0)
@@ -73,12 +67,32 @@ static int show_head(struct audit *audit, struct mr_error *err)
 	return 0;
 }
 
+static const struct mr_cmd audit_head = {
+	.name = "audit head",
+	.synopsis = "",
+	.summary = "Tell the last row of the chain",
+	.options = MR_OPTABLE(head_rows),
+	.size = sizeof(struct audit),
+	.run = show_head,
+};
+
+/* --- checkpoint ------------------------------------------------------------ */
+
+static const struct mr_cmd_row checkpoint_rows[] = {
+	MR_CMD_ROW("key", 'k', "FILE", PATH, audit, key, "sign with this key"),
+	MR_CMD_ROW("new-key", 0, NULL, FLAG, audit, new_key, "make the key first"),
+	MR_CMD_ROW("output", 'o', "FILE", PATH, audit, output,
+		   "write it to a new file instead of standard output"),
+	MR_CMD_COMMON_ROWS(audit),
+};
+
 static int write_checkpoint(const char *path, const json_t *checkpoint, struct mr_error *err)
 {
 	mr_auto_free char *text = json_dumps(checkpoint, JSON_COMPACT | JSON_ENSURE_ASCII);
 	mr_auto_close int fd = -1;
 	int r;
 
+	mr_assert(text);
 	if (!path) {
 		mr_cmd_print_line(checkpoint);
 		return 0;
@@ -111,12 +125,14 @@ static int sign_and_keep(struct mr_store *store, const struct audit *audit,
 	return r < 0 ? r : write_checkpoint(audit->output, checkpoint, err);
 }
 
-static int make_checkpoint(struct audit *audit, struct mr_error *err)
+static int make_checkpoint(void *values, char **words, struct mr_error *err)
 {
+	const struct audit *audit = values;
 	mr_auto_store struct mr_store *store = NULL;
 	struct mr_sign_key key;
 	int r;
 
+	(void)words;
 	if (!audit->key)
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "audit checkpoint needs --key FILE; --new-key makes one");
@@ -132,6 +148,27 @@ static int make_checkpoint(struct audit *audit, struct mr_error *err)
 	mr_sign_key_forget(&key);
 	return r;
 }
+
+static const struct mr_cmd audit_checkpoint = {
+	.name = "audit checkpoint",
+	.synopsis = "",
+	.summary = "Sign the last row of the chain, to be kept elsewhere",
+	.options = MR_OPTABLE(checkpoint_rows),
+	.size = sizeof(struct audit),
+	.run = make_checkpoint,
+};
+
+/* --- verify ---------------------------------------------------------------- */
+
+static const struct mr_cmd_row verify_rows[] = {
+	MR_CMD_ROW("checkpoint", 'c', "FILE", PATH, audit, checkpoint,
+		   "what was kept elsewhere; needs --public-key"),
+	MR_CMD_ROW("public-key", 'p', "HEX", TEXT, audit, public_key,
+		   "the key whose signatures count"),
+	MR_CMD_ROW("old-seals", 0, NULL, FLAG, audit, old_seals,
+		   "let a checkpoint pass for a seal, as early versions made them"),
+	MR_CMD_COMMON_ROWS(audit),
+};
 
 static int read_checkpoint(const struct audit *audit, json_t **ret, struct mr_error *err)
 {
@@ -154,21 +191,25 @@ static void show_progress(int64_t seq, void *owner)
 	mr_progress_tell(owner, (uint64_t)seq, 0);
 }
 
-static void print_report(const struct audit *audit, const struct mr_verify_report *report)
+static void print_document(const struct mr_verify_report *report)
 {
 	mr_auto_json json_t *document =
-		json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?}", "good",
+		json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s?}", "good",
 			  report->what[0] == '\0', "rows", (json_int_t)report->rows, "sealed",
-			  (json_int_t)report->sealed, "runs", (json_int_t)report->runs, "purged",
-			  (json_int_t)report->purged, "losses", (json_int_t)report->losses,
-			  "proven_seq", (json_int_t)report->proven_seq, "bad_seq",
+			  (json_int_t)report->sealed, "old_sealed", (json_int_t)report->old_sealed,
+			  "runs", (json_int_t)report->runs, "purged", (json_int_t)report->purged,
+			  "losses", (json_int_t)report->losses, "unchained",
+			  (json_int_t)report->unchained, "proven_seq",
+			  (json_int_t)report->proven_seq, "checkpoint_sealed",
+			  report->checkpoint_sealed, "bad_seq",
 			  report->bad_seq ? json_integer(report->bad_seq) : json_null(), "what",
 			  report->what[0] ? report->what : NULL);
 
-	if (audit->common.json) {
-		mr_cmd_print_json(document);
-		return;
-	}
+	mr_cmd_print_json(document);
+}
+
+static void print_counts(const struct mr_verify_report *report)
+{
 	printf("%lld rows of the chain and %lld runs are as they were written",
 	       (long long)report->rows, (long long)report->runs);
 	if (report->sealed || report->purged)
@@ -177,6 +218,18 @@ static void print_report(const struct audit *audit, const struct mr_verify_repor
 	if (report->losses)
 		printf("; %lld losses are on record", (long long)report->losses);
 	putchar('\n');
+	if (report->old_sealed)
+		printf("%lld of the sealed rows are sealed by a checkpoint, and nothing proves "
+		       "that they were purged\n",
+		       (long long)report->old_sealed);
+	if (report->unchained)
+		printf("%lld rows of workflows, matrices and inputs are not in the chain and not "
+		       "judged; the runs that they name are\n",
+		       (long long)report->unchained);
+}
+
+static void print_judgement(const struct mr_verify_report *report)
+{
 	if (report->what[0]) {
 		printf("BAD");
 		if (report->bad_seq)
@@ -186,20 +239,26 @@ static void print_report(const struct audit *audit, const struct mr_verify_repor
 		putchar('\n');
 	} else if (report->proven_seq) {
 		printf("proven up to row %lld by the checkpoint\n", (long long)report->proven_seq);
+	} else if (report->checkpoint_sealed) {
+		printf("tail not provable: the row of the checkpoint lies in a sealed part; a "
+		       "newer checkpoint is needed\n");
 	} else {
 		printf("tail not provable: no external checkpoint\n");
 	}
 }
 
-static int verify(struct audit *audit, struct mr_error *err)
+static int run_verify(void *values, char **words, struct mr_error *err)
 {
+	const struct audit *audit = values;
 	mr_auto_store struct mr_store *store = NULL;
 	mr_auto_json json_t *checkpoint = NULL;
-	struct mr_verify_opts opts = { .public_key = audit->public_key };
+	struct mr_verify_opts opts = { .public_key = audit->public_key,
+				       .old_seals = audit->old_seals };
 	struct mr_verify_report report;
 	struct mr_progress progress;
 	int r = read_checkpoint(audit, &checkpoint, err);
 
+	(void)words;
 	if (r == 0)
 		r = mr_cmd_open(&audit->common, MR_STORE_READ, &store, err);
 	if (r < 0)
@@ -212,45 +271,29 @@ static int verify(struct audit *audit, struct mr_error *err)
 	mr_progress_end(&progress);
 	if (r < 0)
 		return r;
-	print_report(audit, &report);
+	if (audit->common.json) {
+		print_document(&report);
+	} else {
+		print_counts(&report);
+		print_judgement(&report);
+	}
 	return r > 0 ? STATUS_BAD : 0;
 }
 
-static const struct act {
-	const char *name;
-	int (*run)(struct audit *audit, struct mr_error *err);
-} acts[] = {
-	{ "verify", verify },
-	{ "checkpoint", make_checkpoint },
-	{ "head", show_head },
+static const struct mr_cmd audit_verify = {
+	.name = "audit verify",
+	.synopsis = "",
+	.summary = "Verify the store: every record against its hash, every row against its record",
+	.options = MR_OPTABLE(verify_rows),
+	.size = sizeof(struct audit),
+	.run = run_verify,
 };
 
-static int run(void *values, char **words, struct mr_error *err)
-{
-	struct mr_str_nearest nearest;
-	char quoted[MR_STR_QUOTE_SIZE];
-
-	mr_str_nearest_init(&nearest, words[0]);
-	for (size_t i = 0; i < N_ELEMENTS(acts); i++) {
-		if (strcmp(acts[i].name, words[0]) == 0)
-			return acts[i].run(values, err);
-		mr_str_nearest_offer(&nearest, acts[i].name);
-	}
-	mr_str_quote(quoted, sizeof(quoted), words[0]);
-	if (nearest.best)
-		return mr_err(err, MR_E_USAGE, EINVAL, "audit %s: unknown; did you mean %s?",
-			      quoted, nearest.best);
-	return mr_err(err, MR_E_USAGE, EINVAL,
-		      "audit %s: unknown; known are verify, checkpoint and head", quoted);
-}
+static const struct mr_cmd *const verbs[] = { &audit_verify, &audit_checkpoint, &audit_head, NULL };
 
 const struct mr_cmd mr_cmd_audit = {
 	.name = "audit",
-	.synopsis = "verify|checkpoint|head",
+	.synopsis = "VERB",
 	.summary = "Verify the store, sign a checkpoint of it, tell its head",
-	.options = MR_OPTABLE(rows),
-	.size = sizeof(struct audit),
-	.min_words = 1,
-	.max_words = 1,
-	.run = run,
+	.verbs = verbs,
 };

@@ -5,8 +5,11 @@
  * Grown is what the second has and the first has not: denials, changed files,
  * programs, names, hosts, system calls, and usage beyond a margin.  What the first
  * alone has is told and is no growth.  A figure that one of them lacks is not compared.
+ * A list that is cut, since it had no room or its events were lost, is compared and said to
+ * be: how much there is to list, the program decides.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
@@ -85,6 +88,13 @@ static json_t *surplus(json_t *more, json_t *less)
 	return ret;
 }
 
+static int add_kind(const json_t *row, void *owner, struct mr_error *err)
+{
+	(void)err;
+	json_array_append((json_t *)owner, json_object_get(row, "kind"));
+	return 0;
+}
+
 static json_t *compare_usage(const json_t *before, const json_t *after, int64_t margin)
 {
 	json_t *ret = json_array();
@@ -137,60 +147,117 @@ static void print_usage(const json_t *usage)
 		       (long long)json_integer_value(json_object_get(row, "to")));
 }
 
-static int load(struct mr_store *store, const char *word, char **ret_id, json_t *items,
-		json_t **ret_run, struct mr_error *err)
+static void print_cut(const json_t *side)
 {
-	int r = mr_cmd_find_run(store, word, ret_id, err);
+	const json_t *kind;
+	size_t i;
 
+	json_array_foreach (json_object_get(side, "cut"), i, kind) {
+		printf("? ");
+		mr_term_cell(MR_TERM_PLAIN, json_string_value(kind), 12);
+		printf(" not all are listed of run %s\n",
+		       json_string_value(json_object_get(side, "run_id")));
+	}
+}
+
+/* One of the two. */
+struct side {
+	json_t *items, *cut; /* kinds that are cut */
+	json_t *run; /* of run.get */
+	char *run_id;
+};
+
+static void side_deinit(struct side *side)
+{
+	json_decref(side->items);
+	json_decref(side->cut);
+	json_decref(side->run);
+	free(side->run_id);
+}
+
+static int load(struct mr_store *store, const char *word, struct side *side, struct mr_error *err)
+{
+	int r = mr_cmd_find_run(store, word, &side->run_id, err);
+
+	side->items = json_object();
+	side->cut = json_array();
 	if (r == 0)
-		r = mr_query_one(store, "run.get", json_pack("{s:s}", "run_id", *ret_id), ret_run,
-				 err);
+		r = mr_query_one(store, "run.get", json_pack("{s:s}", "run_id", side->run_id),
+				 &side->run, err);
 	if (r == 0)
-		r = mr_query_each(store, "diff.items", json_pack("{s:s}", "run_id", *ret_id),
-				  add_item, items, err);
+		r = mr_query_each(store, "diff.items", json_pack("{s:s}", "run_id", side->run_id),
+				  add_item, side->items, err);
+	if (r == 0)
+		r = mr_query_each(store, "diff.cut", json_pack("{s:s}", "run_id", side->run_id),
+				  add_kind, side->cut, err);
 	return r;
 }
 
-static json_t *describe_end(const json_t *run)
+static json_t *describe_end(const struct side *side)
 {
-	return json_pack("{s:O, s:O, s:O}", "run_id", json_object_get(run, "run_id"), "reason",
-			 json_object_get(run, "reason"), "exit_status",
-			 json_object_get(run, "exit_status"));
+	return json_pack("{s:O, s:O, s:O, s:O}", "run_id", json_object_get(side->run, "run_id"),
+			 "reason", json_object_get(side->run, "reason"), "exit_status",
+			 json_object_get(side->run, "exit_status"), "cut", side->cut);
+}
+
+/* from, to, grew, new, gone, usage. */
+static json_t *compare(const struct side *before, const struct side *after, int64_t margin)
+{
+	json_t *grown = surplus(after->items, before->items);
+	json_t *gone = surplus(before->items, after->items);
+	json_t *usage = compare_usage(before->run, after->run, margin);
+	const bool grew = json_object_size(grown) > 0 || json_array_size(usage) > 0;
+
+	return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "from", describe_end(before), "to",
+			 describe_end(after), "grew", grew, "new", grown, "gone", gone, "usage",
+			 usage);
+}
+
+static void print(const json_t *document)
+{
+	const json_t *from = json_object_get(document, "from"),
+		     *to = json_object_get(document, "to");
+	const bool is_cut = json_array_size(json_object_get(from, "cut")) > 0 ||
+			    json_array_size(json_object_get(to, "cut")) > 0;
+
+	print_sets("+", MR_TERM_RED, json_object_get(document, "new"));
+	print_usage(json_object_get(document, "usage"));
+	print_sets("-", MR_TERM_DIM, json_object_get(document, "gone"));
+	print_cut(from);
+	print_cut(to);
+	if (json_is_true(json_object_get(document, "grew")))
+		puts("behaviour grew");
+	else
+		puts(is_cut ? "nothing grew of what is listed" : "nothing grew");
 }
 
 static int run(void *values, char **words, struct mr_error *err)
 {
-	struct diff *diff = values;
+	const struct diff *diff = values;
 	mr_auto_store struct mr_store *store = NULL;
-	mr_auto_json json_t *first = json_object(), *second = json_object();
-	mr_auto_json json_t *before = NULL, *after = NULL, *document = NULL;
-	mr_auto_free char *from = NULL, *to = NULL;
-	json_t *grown, *gone, *usage;
-	bool grew;
+	mr_auto_json json_t *document = NULL;
+	struct side before = { 0 }, after = { 0 };
+	bool grew = false;
 	int r = mr_cmd_open(&diff->common, MR_STORE_READ, &store, err);
 
 	if (r == 0)
-		r = load(store, words[0], &from, first, &before, err);
+		r = load(store, words[0], &before, err);
 	if (r == 0)
-		r = load(store, words[1], &to, second, &after, err);
+		r = load(store, words[1], &after, err);
+	if (r == 0) {
+		document =
+			compare(&before, &after,
+				diff->margin == MR_CMD_NOT_GIVEN ? MARGIN_PERCENT : diff->margin);
+		grew = json_is_true(json_object_get(document, "grew"));
+		if (diff->common.json)
+			mr_cmd_print_json(document);
+		else
+			print(document);
+	}
+	side_deinit(&before);
+	side_deinit(&after);
 	if (r < 0)
 		return r;
-	grown = surplus(second, first);
-	gone = surplus(first, second);
-	usage = compare_usage(before, after,
-			      diff->margin == MR_CMD_NOT_GIVEN ? MARGIN_PERCENT : diff->margin);
-	grew = json_object_size(grown) > 0 || json_array_size(usage) > 0;
-	document = json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "from", describe_end(before), "to",
-			     describe_end(after), "grew", grew, "new", grown, "gone", gone, "usage",
-			     usage);
-	if (diff->common.json) {
-		mr_cmd_print_json(document);
-	} else {
-		print_sets("+", MR_TERM_RED, grown);
-		print_usage(usage);
-		print_sets("-", MR_TERM_DIM, gone);
-		printf("%s\n", grew ? "behaviour grew" : "nothing grew");
-	}
 	return grew ? STATUS_GREW : 0;
 }
 

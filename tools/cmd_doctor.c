@@ -25,6 +25,7 @@
 #include "runtime/base/compat.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/spec/spec.h"
 #include "tools/cmd.h"
 #include "tools/doctor.h"
 #include "tools/term.h"
@@ -40,7 +41,7 @@ struct doctor {
 	json_t *list; /* of rows, for --json */
 };
 
-static const struct mr_cmd_row rows[] = { MR_CMD_COMMON_ROWS(doctor) };
+static const struct mr_cmd_row rows[] = { MR_CMD_JSON_ROWS(doctor) };
 
 static const struct mr_doctor_check checks[] = {
 #define CHECK(group, name, probe, number, word, need, consequence, fix) \

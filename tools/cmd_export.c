@@ -14,7 +14,7 @@
 #include "runtime/export/export.h"
 #include "tools/cmd.h"
 #include "tools/handover.h"
-#include "tools/outfile.h"
+#include "runtime/base/outfile.h"
 #include "tools/progress.h"
 
 #define FORMATS_MAX 16
@@ -94,6 +94,18 @@ static int write_runs(struct export *export, struct mr_store *store,
 	r = mr_export(store, format, opts, err);
 	mr_progress_end(&export->progress);
 	return r;
+}
+
+static int write_stdout(struct export *export, struct mr_store *store,
+			const struct mr_export_format *format, struct mr_export_opts *opts,
+			struct mr_error *err)
+{
+	int r;
+
+	opts->out = stdout;
+	r = write_runs(export, store, format, opts, err);
+	/* The first write that fails ends it: r is of that one. */
+	return r < 0 && ferror(stdout) ? mr_cmd_lost_output(-r, err) : r;
 }
 
 static int write_file(struct export *export, struct mr_store *store,
@@ -205,7 +217,7 @@ static int run(void *values, char **words, struct mr_error *err)
 	const struct mr_export_format *format = NULL;
 	mr_auto_store struct mr_store *store = NULL;
 	mr_auto_free char *run_id = NULL;
-	struct mr_export_opts opts = { .out = stdout, .signal = export->signal };
+	struct mr_export_opts opts = { .signal = export->signal };
 	int r = find_format(export->format, &format, err);
 
 	(void)words;
@@ -226,8 +238,9 @@ static int run(void *values, char **words, struct mr_error *err)
 	};
 	if (export->endpoint)
 		return send_runs(export, store, format, &opts, err);
-	return export->output ? write_file(export, store, format, &opts, err)
-			      : write_runs(export, store, format, &opts, err);
+	if (!export->output || strcmp(export->output, "-") == 0)
+		return write_stdout(export, store, format, &opts, err);
+	return write_file(export, store, format, &opts, err);
 }
 
 const struct mr_cmd mr_cmd_export = {

@@ -45,11 +45,13 @@ static int add_to_store(struct mr_store *store, const struct mr_flow *flow, cons
 			json_int_t *ret_id, struct mr_error *err)
 {
 	mr_auto_free char *document = json_dumps(flow->document, JSON_COMPACT | JSON_SORT_KEYS);
-	mr_auto_free char *both = mr_str_format("%s\n%s", folder, document);
+	mr_auto_free char *both = NULL;
 	mr_auto_json json_t *row = NULL;
 	char sha256[MR_HASH_HEX_SIZE];
 	int r;
 
+	mr_assert(document);
+	both = mr_str_format("%s\n%s", folder, document);
 	mr_hash_hex(both, strlen(both), sha256);
 	r = mr_query_run(store, "flow.add",
 			 json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", flow->name, "folder",
@@ -251,7 +253,8 @@ static const struct mr_cmd rm = {
 	.run = run_rm,
 };
 
-static const struct mr_cmd *const verbs[] = { &mr_cmd_flow_run, &add, &list, &show, &rm, NULL };
+static const struct mr_cmd *const verbs[] = { &mr_cmd_flow_run,	  &add, &list, &show, &rm,
+					      &mr_cmd_flow_purge, NULL };
 
 const struct mr_cmd mr_cmd_flow = {
 	.name = "flow",

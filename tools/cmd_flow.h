@@ -7,3 +7,4 @@
 #include "tools/cmd.h"
 
 extern const struct mr_cmd mr_cmd_flow_run;
+extern const struct mr_cmd mr_cmd_flow_purge;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/backend/child.h"
+#include "runtime/backend/document.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
@@ -82,6 +83,7 @@ static int begin_in_store(struct flow_run *f, struct mr_error *err)
 	if (!f->session.store || f->session.row)
 		return 0;
 	text = json_dumps(f->session.flow->document, JSON_COMPACT);
+	mr_assert(text);
 	return mr_query_run(f->session.store, "flow_run.begin",
 			    json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "flow_run", f->session.id,
 				      "name", f->session.flow->name, "folder", f->session.base,
@@ -118,10 +120,11 @@ static int keep_step(const json_t *row, const json_t *result, void *owner, struc
 	mr_progress_tell(&f->progress, f->n_kept, f->session.flow->n_steps + !f->no_combined);
 	if (!f->session.store)
 		return 0;
-	r = mr_stubs_keep(&f->stubs, row, NULL, err);
+	r = mr_stubs_keep(&f->stubs, f->session.flow->document, row, NULL, err);
 	if (r < 0)
 		return r;
 	text = json_dumps(row, JSON_COMPACT);
+	mr_assert(text);
 	return mr_query_run(f->session.store, "flow_run.step",
 			    json_pack("{s:s, s:O, s:O, s:O, s:O, s:O?, s:s}", "flow_run",
 				      f->session.id, "n", json_object_get(row, "n"), "name",
@@ -163,6 +166,7 @@ static void on_signal(void *owner)
 {
 	struct flow_run *f = owner;
 
+	f->stubs.plugin.stopped = true;
 	if (f->run)
 		mr_flow_run_interrupt(f->run);
 }
@@ -223,7 +227,7 @@ static void print_row(const json_t *row)
 	const bool passed = json_is_true(json_object_get(row, "passed"));
 	char wall[MR_UNITS_SIZE] = "-", cpu[MR_UNITS_SIZE] = "-", peak[MR_UNITS_SIZE] = "-";
 	const char *reason = json_string_value(json_object_get(row, "reason"));
-	const bool broken = reason && strcmp(reason, "setup_error") == 0;
+	const bool broken = mr_document_not_begun(reason);
 	const char *state = why ? "skipped" : broken ? "error" : passed ? "passed" : "failed";
 	const json_t *value = json_object_get(metrics, "duration");
 
@@ -272,6 +276,12 @@ static int tell_interrupted(const struct flow_run *f)
 	return 128 + f->interrupts.signal;
 }
 
+static int tell_nothing_run(const struct flow_run *f)
+{
+	mr_log_error("interrupted: no step was run");
+	return 128 + f->interrupts.signal;
+}
+
 /* --- the command ----------------------------------------------------------- */
 
 static int find_flow(struct flow_run *f, const char *word, struct mr_error *err)
@@ -302,7 +312,7 @@ static int choose_seed(struct flow_run *f, struct mr_error *err)
 }
 
 /* A run that is resumed has its values. */
-static int give_values(struct flow_run *f, const char *program, struct mr_error *err)
+static int make_values(struct flow_run *f, const char *program, struct mr_error *err)
 {
 	mr_cleanup(mr_condition_inputs_deinit) struct mr_condition_inputs inputs = { 0 };
 	struct mr_stubs_opts opts = { .inputs = &inputs };
@@ -322,12 +332,27 @@ static int give_values(struct flow_run *f, const char *program, struct mr_error 
 		inputs.strategy = NULL;
 	}
 	opts.seed = (uint64_t)f->seed;
+	f->stubs.plugin.loop = f->loop;
 	r = mr_stubs_make(&f->stubs, &opts, &flow, &edge_cases, err);
 	if (r < 0)
 		return r;
 	mr_flow_free(f->session.flow);
 	f->session.flow = flow;
 	return 0;
+}
+
+/* Plugins may take their time.  Positive: a signal came. */
+static int give_values(struct flow_run *f, const char *program, struct mr_error *err)
+{
+	int r;
+
+	f->interrupts =
+		(struct mr_interrupts){ .loop = f->loop, .on_signal = on_signal, .owner = f };
+	r = mr_interrupts_begin(&f->interrupts, err);
+	if (r == 0)
+		r = make_values(f, program, err);
+	mr_interrupts_end(&f->interrupts);
+	return f->interrupts.signal ? 1 : r;
 }
 
 static int run_all(struct flow_run *f, struct mr_error *err)
@@ -338,6 +363,8 @@ static int run_all(struct flow_run *f, struct mr_error *err)
 
 	if (r == 0)
 		r = give_values(f, program, err);
+	if (r > 0)
+		return tell_nothing_run(f);
 	if (r == 0)
 		r = mr_flow_session_prepare(&f->session, err);
 	if (r == 0)
@@ -413,5 +440,6 @@ const struct mr_cmd mr_cmd_flow_run = {
 	.options = MR_OPTABLE(rows),
 	.size = sizeof(struct flow_run),
 	.max_words = 1,
+	.heeds_environment = true,
 	.run = run,
 };

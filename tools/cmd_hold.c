@@ -2,6 +2,7 @@
 /*
  * menace hold: protect a run from purges, or lift that
  */
+#include <errno.h>
 #include <stdio.h>
 
 #include "runtime/base/cleanup.h"
@@ -52,8 +53,13 @@ static int run(void *values, char **words, struct mr_error *err)
 	const char *reason = hold->reason ? hold->reason : "";
 	mr_auto_store struct mr_store *store = NULL;
 	mr_auto_free char *run_id = NULL;
-	int r = mr_cmd_open(&hold->common, words[0] ? MR_STORE_WRITE : MR_STORE_READ, &store, err);
+	int r;
 
+	if (!words[0] && (hold->release || hold->reason))
+		return mr_err(err, MR_E_USAGE, EINVAL, "%s: of which run? menace hold RUN %s",
+			      hold->release ? "--release" : "--reason",
+			      hold->release ? "--release" : "--reason TEXT");
+	r = mr_cmd_open(&hold->common, words[0] ? MR_STORE_WRITE : MR_STORE_READ, &store, err);
 	if (r < 0)
 		return r;
 	if (!words[0])

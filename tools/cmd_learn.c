@@ -28,7 +28,7 @@
 #include "runtime/spec/policy.h"
 #include "tools/cmd.h"
 #include "tools/learned.h"
-#include "tools/outfile.h"
+#include "runtime/base/outfile.h"
 
 #define RUNS_MAX 1000
 #define THRESHOLD_MAX 1000000
@@ -50,7 +50,7 @@ static const struct mr_cmd_row rows[] = {
 		   "more files of one folder than this become the folder; 16 if not given"),
 	MR_CMD_ROW("margin", 0, "PERCENT", COUNT, learn, margin,
 		   "on top of each peak; 100 and for times 400 if not given"),
-	MR_CMD_ROW("help", 'h', NULL, FLAG, learn, common.help, "print this help"),
+	MR_CMD_HELP_ROW(learn),
 };
 
 /* The words for menace-run: what was given, with ours before the "--". */
@@ -161,21 +161,17 @@ static int run_once(struct mr_learned *learned, char *program, char **words, str
 	return 0;
 }
 
-static int write_file(const char *path, const char *text, struct mr_error *err)
+static int write_text(const char *text, struct mr_outfile *file, struct mr_error *err)
 {
-	struct mr_outfile file = MR_OUTFILE_INIT;
-	int r = mr_outfile_open(path, 0644, &file, err);
-
-	if (r == 0 && fputs(text, file.stream) < 0)
-		r = mr_err(err, MR_E_SYS, errno, "write %s: %m", path);
-	if (r == 0)
-		r = mr_outfile_commit(&file, err);
-	mr_outfile_deinit(&file);
-	return r;
+	if (!file->stream)
+		return fputs(text, stdout) < 0 ? mr_cmd_lost_output(errno, err) : 0;
+	if (fputs(text, file->stream) < 0)
+		return mr_err(err, MR_E_SYS, errno, "write %s: %m", file->path);
+	return mr_outfile_commit(file, err);
 }
 
 static int write_policy(const struct mr_learned *learned, const struct learn *learn,
-			struct mr_error *err)
+			struct mr_outfile *file, struct mr_error *err)
 {
 	const struct mr_learned_opts opts = {
 		.threshold = (size_t)learn->threshold,
@@ -188,25 +184,47 @@ static int write_policy(const struct mr_learned *learned, const struct learn *le
 	mr_auto_free char *text = json_dumps(document, JSON_COMPACT);
 	mr_auto_free char *pretty = NULL;
 	mr_auto_free char *whole = NULL;
-	int r = mr_policy_parse(text, strlen(text), "what was learned", &policy, err);
+	int r;
 
+	mr_assert(text);
+	r = mr_policy_parse(text, strlen(text), "what was learned", &policy, err);
 	if (r < 0)
 		return r;
 	checked = mr_policy_to_json(policy);
 	pretty = json_dumps(checked, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	mr_assert(pretty);
 	whole = mr_str_format("%s\n", pretty);
 	for (size_t i = 0; mr_learned_unknown(learned, i); i++)
 		mr_log_warn("the policy has no limit of %s: no run told its peak",
 			    mr_learned_unknown(learned, i));
+	return write_text(whole, file, err);
+}
+
+/* The place of the policy first: one that cannot be written costs no run, and the program cannot turn the way
+ * to it, of which --rw may show it a folder. */
+static int learn_from_runs(const struct learn *learn, char *program, char **words,
+			   struct mr_error *err)
+{
+	mr_cleanup(mr_outfile_deinit) struct mr_outfile file = MR_OUTFILE_INIT;
+	struct mr_learned *learned;
+	int r = 0;
+
 	if (learn->output && strcmp(learn->output, "-") != 0)
-		return write_file(learn->output, whole, err);
-	return fputs(whole, stdout) < 0 ? mr_err(err, MR_E_SYS, errno, "standard output: %m") : 0;
+		r = mr_outfile_open(learn->output, 0644, &file, err);
+	if (r < 0)
+		return mr_err_wrap(err, r, "--output");
+	learned = mr_learned_new();
+	for (int64_t i = 0; r == 0 && i < learn->runs; i++)
+		r = run_once(learned, program, words, err);
+	if (r == 0)
+		r = write_policy(learned, learn, &file, err);
+	mr_learned_free(learned);
+	return r;
 }
 
 static int run(void *values, char **words, struct mr_error *err)
 {
 	struct learn *learn = values;
-	struct mr_learned *learned;
 	char program[PATH_MAX];
 	int64_t margin = learn->margin;
 	int r = mr_cmd_check_count("runs", &learn->runs, 1, 1, RUNS_MAX, err);
@@ -218,15 +236,7 @@ static int run(void *values, char **words, struct mr_error *err)
 		r = mr_cmd_check_count("margin", &margin, 0, 0, MARGIN_MAX, err);
 	if (r == 0)
 		r = mr_child_find_program(program, err);
-	if (r < 0)
-		return r;
-	learned = mr_learned_new();
-	for (int64_t i = 0; r == 0 && i < learn->runs; i++)
-		r = run_once(learned, program, words, err);
-	if (r == 0)
-		r = write_policy(learned, learn, err);
-	mr_learned_free(learned);
-	return r;
+	return r < 0 ? r : learn_from_runs(learn, program, words, err);
 }
 
 const struct mr_cmd mr_cmd_learn = {

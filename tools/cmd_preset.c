@@ -30,8 +30,8 @@ struct generate {
 	struct mr_cmd_common common;
 	int64_t seed, count;
 	struct mr_cmd_list profile, profiles, severity, metrics;
-	const char *output;
-	bool user_misuse, unsafe, linux_only;
+	const char *output, *policy;
+	bool user_misuse, unsafe, linux_only, explain;
 };
 
 static const struct mr_cmd_row generate_rows[] = {
@@ -49,6 +49,10 @@ static const struct mr_cmd_row generate_rows[] = {
 	MR_CMD_ROW("metrics", 'm', "FILE", LIST, generate, metrics,
 		   "make a step after these metrics, as adapt takes them; then the seed makes the "
 		   "presets again with the same metrics only"),
+	MR_CMD_ROW("policy", 0, "FILE", PATH, generate, policy,
+		   "with --metrics: follow this learned policy where it knows the state"),
+	MR_CMD_ROW("explain", 0, NULL, FLAG, generate, explain,
+		   "with --policy: say the state, and what the policy knows of it"),
 	MR_CMD_ROW("user-misuse", 0, NULL, FLAG, generate, user_misuse,
 		   "draw misuse, too; also by SANDBOX_INCLUDE_USER_MISUSE and "
 		   "SANDBOX_PRESET_MODE of the environment"),
@@ -59,7 +63,7 @@ static const struct mr_cmd_row generate_rows[] = {
 		   "write them there; without it on standard output"),
 	MR_CMD_ROW("json", 0, NULL, FLAG, generate, common.json,
 		   "print an object with the seed, not only the list"),
-	MR_CMD_ROW("help", 'h', NULL, FLAG, generate, common.help, "print this help"),
+	MR_CMD_HELP_ROW(generate),
 };
 
 static int check_seed(const char *label, uint64_t seed, struct mr_error *err)
@@ -121,31 +125,44 @@ static int take_options(const struct generate *g, struct mr_generate_opts *opts,
 	return mr_cmd_preset_misuse(g->user_misuse, &opts->user_misuse, err);
 }
 
-static void adapt_all(json_t *list, const struct mr_evidence *evidence)
+static void adapt_all(const struct generate *g, json_t *list, const struct mr_evidence *evidence,
+		      const json_t *policy)
 {
-	const struct mr_adapt_opts opts = { .drawn = true };
+	const struct mr_adapt_opts opts = { .drawn = true, .policy = policy };
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		mr_auto_json json_t *adapted = mr_adapt(json_array_get(list, i), evidence, &opts);
 		mr_auto_free char *path = mr_str_format("[%zu]", i);
 
 		mr_cmd_preset_tell(path, adapted);
+		if (g->explain)
+			mr_cmd_preset_explain_policy(path, adapted);
 		json_array_set(list, i, json_object_get(adapted, "preset"));
 	}
 }
 
 static int follow_metrics(const struct generate *g, json_t *list, struct mr_error *err)
 {
+	mr_auto_json json_t *policy = NULL;
 	struct mr_evidence evidence;
 	int r = 0;
 
+	if (g->policy && g->metrics.n == 0)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "--policy needs --metrics: it goes by what changed");
+	if (g->metrics.n > 0)
+		r = mr_cmd_preset_policy_to_follow(g->policy, &policy, err);
+	if (r < 0)
+		return r;
+	if (g->explain && !policy)
+		return mr_err(err, MR_E_USAGE, EINVAL, "--explain needs --policy");
 	if (g->metrics.n == 0)
 		return 0;
 	mr_evidence_init(&evidence);
 	for (size_t i = 0; r == 0 && i < g->metrics.n; i++)
 		r = mr_cmd_preset_add_evidence(&evidence, g->metrics.v[i], err);
 	if (r == 0)
-		adapt_all(list, &evidence);
+		adapt_all(g, list, &evidence, policy);
 	mr_evidence_deinit(&evidence);
 	return r;
 }
@@ -182,6 +199,7 @@ static const struct mr_cmd generate = {
 	.options = MR_OPTABLE(generate_rows),
 	.size = sizeof(struct generate),
 	.max_words = SIZE_MAX,
+	.heeds_environment = true,
 	.run = run_generate,
 };
 
@@ -202,7 +220,7 @@ static const struct mr_cmd_row canonical_rows[] = {
 		   "write them there; without it on standard output"),
 	MR_CMD_ROW("json", 0, NULL, FLAG, canonical, common.json,
 		   "as without it: presets are JSON"),
-	MR_CMD_ROW("help", 'h', NULL, FLAG, canonical, common.help, "print this help"),
+	MR_CMD_HELP_ROW(canonical),
 };
 
 static void add_levels(const struct canonical *c, const struct mr_profile *profile,
@@ -253,6 +271,7 @@ static const struct mr_cmd canonical = {
 	.options = MR_OPTABLE(canonical_rows),
 	.size = sizeof(struct canonical),
 	.max_words = SIZE_MAX,
+	.heeds_environment = true,
 	.run = run_canonical,
 };
 
@@ -262,6 +281,10 @@ static const struct mr_cmd *const verbs[] = {
 	&mr_cmd_preset_combine,
 	&mr_cmd_preset_suggest,
 	&mr_cmd_preset_adapt,
+	&mr_cmd_preset_learn,
+	&mr_cmd_preset_policy_import,
+	&mr_cmd_preset_policy_export,
+	&mr_cmd_preset_policy_show,
 	&mr_cmd_preset_check,
 	&mr_cmd_preset_show,
 	NULL,

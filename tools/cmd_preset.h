@@ -16,6 +16,10 @@ struct mr_evidence;
 extern const struct mr_cmd mr_cmd_preset_adapt;
 extern const struct mr_cmd mr_cmd_preset_check;
 extern const struct mr_cmd mr_cmd_preset_combine;
+extern const struct mr_cmd mr_cmd_preset_learn;
+extern const struct mr_cmd mr_cmd_preset_policy_export;
+extern const struct mr_cmd mr_cmd_preset_policy_import;
+extern const struct mr_cmd mr_cmd_preset_policy_show;
 extern const struct mr_cmd mr_cmd_preset_show;
 extern const struct mr_cmd mr_cmd_preset_suggest;
 
@@ -35,6 +39,13 @@ int mr_cmd_preset_refuse_malformed(const struct mr_json *preset, struct mr_error
 /* Results or metrics of a file: one document, or one a line. */
 int mr_cmd_preset_add_evidence(struct mr_evidence *evidence, const char *path,
 			       struct mr_error *err);
+/* A learned policy of presets, checked; new reference. */
+int mr_cmd_preset_read_policy(const char *path, struct json_t **ret, struct mr_error *err);
+/* The policy to be followed: what --policy names (or NULL), else SANDBOX_PRESET_RL_PATH; NULL: none.  The
+ * message says which of them it was.  New reference. */
+int mr_cmd_preset_policy_to_follow(const char *option, struct json_t **ret, struct mr_error *err);
+/* What a policy said, of the member policy of mr_adapt(), on standard error. */
+void mr_cmd_preset_explain_policy(const char *path, const struct json_t *adapted);
 /* What mr_adapt() says of the preset at a path, on standard error. */
 void mr_cmd_preset_tell(const char *path, const struct json_t *adapted);
 /* Is misuse among what may be drawn or suggested?  asked: by an option; else by the environment. */

@@ -28,8 +28,9 @@
 struct adapt {
 	struct mr_cmd_common common;
 	struct mr_cmd_list results, runs, metrics, history;
-	const char *loss_unit, *output;
-	bool unsafe;
+	const char *loss_unit, *output, *policy_path;
+	bool unsafe, explain;
+	json_t *policy;
 	struct mr_evidence evidence;
 	json_t *presets, *documents; /* arrays: what was made, and how */
 	bool is_list;
@@ -43,6 +44,11 @@ static const struct mr_cmd_row rows[] = {
 		   "metrics: a JSON object of names and numbers, or lists of numbers with the "
 		   "newest last; its member predicted holds predictions"),
 	MR_CMD_ROW("history", 0, "FILE", LIST, adapt, history, "the same"),
+	MR_CMD_ROW("policy", 0, "FILE", PATH, adapt, policy_path,
+		   "follow this learned policy where it knows the state, instead of the rules over "
+		   "metrics"),
+	MR_CMD_ROW("explain", 0, NULL, FLAG, adapt, explain,
+		   "with --policy: say the state, and what the policy knows of it"),
 	MR_CMD_ROW("unsafe", 0, NULL, FLAG, adapt, unsafe,
 		   "let SECURITY_LEVEL go down to 1, which menace-run takes only with --unsafe"),
 	MR_CMD_ROW("loss-unit", 0, "UNIT", TEXT, adapt, loss_unit,
@@ -54,7 +60,7 @@ static const struct mr_cmd_row rows[] = {
 		   "the store; by default the one that menace-run keeps its runs in"),
 	MR_CMD_ROW("json", 0, NULL, FLAG, adapt, common.json,
 		   "print an object with the preset and what was changed and held, and why"),
-	MR_CMD_ROW("help", 'h', NULL, FLAG, adapt, common.help, "print this help"),
+	MR_CMD_HELP_ROW(adapt),
 };
 
 /* --- evidence -------------------------------------------------------------- */
@@ -218,10 +224,24 @@ void mr_cmd_preset_tell(const char *path, const json_t *adapted)
 	}
 }
 
+void mr_cmd_preset_explain_policy(const char *path, const json_t *adapted)
+{
+	const json_t *policy = json_object_get(adapted, "policy");
+	const char *action;
+	json_t *value;
+
+	mr_log_notice("%s%spolicy: state %s: %s", path, path[0] ? ": " : "",
+		      string_of(policy, "state"), string_of(policy, "why"));
+	json_object_foreach (json_object_get(policy, "values"), action, value)
+		mr_log_notice("%s%spolicy: %s is worth %.4g%s", path, path[0] ? ": " : "", action,
+			      json_number_value(value),
+			      strcmp(action, string_of(policy, "action")) == 0 ? ", taken" : "");
+}
+
 static int adapt_one(const struct mr_json *preset, void *owner, struct mr_error *err)
 {
 	struct adapt *adapt = owner;
-	const struct mr_adapt_opts opts = { .unsafe = adapt->unsafe };
+	const struct mr_adapt_opts opts = { .unsafe = adapt->unsafe, .policy = adapt->policy };
 	int r = mr_cmd_preset_refuse_malformed(preset, err);
 	json_t *document;
 	char path[128];
@@ -232,6 +252,8 @@ static int adapt_one(const struct mr_json *preset, void *owner, struct mr_error 
 	mr_json_path(preset, path, sizeof(path));
 	if (!adapt->common.json)
 		mr_cmd_preset_tell(path, document);
+	if (adapt->explain)
+		mr_cmd_preset_explain_policy(path, document);
 	adapt->is_list |= preset->parent != NULL;
 	json_array_append(adapt->presets, json_object_get(document, "preset"));
 	json_array_append_new(adapt->documents, document);
@@ -269,10 +291,17 @@ static int run(void *values, char **words, struct mr_error *err)
 	struct adapt *adapt = values;
 	mr_auto_json json_t *presets = json_array();
 	mr_auto_json json_t *documents = json_array();
+	mr_auto_json json_t *policy = NULL;
 	int r;
 
 	adapt->presets = presets;
 	adapt->documents = documents;
+	r = mr_cmd_preset_policy_to_follow(adapt->policy_path, &policy, err);
+	if (r < 0)
+		return r;
+	if (adapt->explain && !policy)
+		return mr_err(err, MR_E_USAGE, EINVAL, "--explain needs --policy");
+	adapt->policy = policy;
 	mr_evidence_init(&adapt->evidence);
 	r = gather(adapt, err);
 	if (r == 0)

@@ -17,7 +17,7 @@
 #include "runtime/scenario/profile.h"
 #include "runtime/spec/spec.h"
 #include "tools/cmd_preset.h"
-#include "tools/outfile.h"
+#include "runtime/base/outfile.h"
 
 #define DOCUMENT_MAX (16 << 20)
 
@@ -29,7 +29,7 @@ int mr_cmd_preset_write(const char *path, const json_t *document, struct mr_erro
 
 	mr_assert(text);
 	if (!path || strcmp(path, "-") == 0)
-		return puts(text) < 0 ? mr_err(err, MR_E_SYS, errno, "standard output: %m") : 0;
+		return puts(text) < 0 ? mr_cmd_lost_output(errno, err) : 0;
 	r = mr_outfile_open(path, 0644, &file, err);
 	if (r == 0 && fprintf(file.stream, "%s\n", text) < 0)
 		r = mr_err(err, MR_E_SYS, errno, "write %s: %m", path);

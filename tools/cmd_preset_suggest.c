@@ -45,7 +45,7 @@ static const struct mr_cmd_row rows[] = {
 		   "suggest misuse, too; also by SANDBOX_INCLUDE_USER_MISUSE and "
 		   "SANDBOX_PRESET_MODE of the environment"),
 	MR_CMD_ROW("json", 0, NULL, FLAG, suggest, common.json, "print JSON, one line a module"),
-	MR_CMD_ROW("help", 'h', NULL, FLAG, suggest, common.help, "print this help"),
+	MR_CMD_HELP_ROW(suggest),
 };
 
 static bool is_file(const char *path)

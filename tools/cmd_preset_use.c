@@ -96,7 +96,7 @@ static const struct mr_cmd_row check_rows[] = {
 	MR_CMD_ROW("quiet", 'q', NULL, FLAG, check, quiet,
 		   "print problems and verdicts, not each variable"),
 	MR_CMD_ROW("json", 0, NULL, FLAG, check, common.json, "print JSON, one document"),
-	MR_CMD_ROW("help", 'h', NULL, FLAG, check, common.help, "print this help"),
+	MR_CMD_HELP_ROW(check),
 };
 
 static const char *string_of(const json_t *object, const char *key)
@@ -264,7 +264,7 @@ static const struct mr_cmd_row show_rows[] = {
 		   "not given) or fraction"),
 	MR_CMD_ROW("json", 0, NULL, FLAG, show, common.json,
 		   "print JSON, one line a preset, with the whole request as menace-spec(5)"),
-	MR_CMD_ROW("help", 'h', NULL, FLAG, show, common.help, "print this help"),
+	MR_CMD_HELP_ROW(show),
 };
 
 static void print_explained(const char *source, const json_t *explained)
@@ -345,7 +345,7 @@ static const struct mr_cmd_row combine_rows[] = {
 		   "write it there; without it on standard output"),
 	MR_CMD_ROW("json", 0, NULL, FLAG, combine, common.json,
 		   "print an object with the preset and how each variable was decided"),
-	MR_CMD_ROW("help", 'h', NULL, FLAG, combine, common.help, "print this help"),
+	MR_CMD_HELP_ROW(combine),
 };
 
 static int collect_one(const struct mr_json *preset, void *owner, struct mr_error *err)

@@ -5,7 +5,9 @@
  * One row of classes[] is one kind of record, with what judges it.  A class is
  * "judged", "unknown" where the run has no records of it (which is never taken for
  * good), or "unlimited" where the policy says nothing about it.  What was recorded
- * with --record-access counts first: it is the program's alone and complete.
+ * with --record-access counts first: it is the program's alone, and says itself
+ * whether it is complete.  Of records that are cut what is there is judged, and the
+ * class is unknown all the same: how much there is to record, the program decides.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -234,18 +236,28 @@ static void judge_path(const struct subject *s, const char *path, unsigned int a
 	deny(v, text);
 }
 
+/* Does the record hold all paths and hosts?  The program decides how many it uses. */
+static void judge_whole(const struct subject *s, struct verdict *v)
+{
+	if (!json_is_true(json_object_get(s->access, "complete")))
+		is_unknown(v, "not all paths and hosts were recorded; what is left was judged");
+}
+
 /* Both classes come from one list: programs are what is executed. */
 static void judge_recorded(const struct subject *s, unsigned int which, struct verdict *v)
 {
 	json_t *row, *word;
 	size_t i, k;
 
+	judge_whole(s, v);
 	json_array_foreach (json_object_get(s->access, "paths"), i, row) {
 		mr_auto_free char *path = NULL;
 		unsigned int access = 0;
 
-		if (!get_path(json_object_get(row, "path"), &path))
+		if (!get_path(json_object_get(row, "path"), &path)) {
+			is_unknown(v, "a path that was recorded cannot be read");
 			continue;
+		}
 		json_array_foreach (json_object_get(row, "access"), k, word)
 			access |= mr_policy_access_find(json_string_value(word));
 		if (is_program(s, json_object_get(row, "path")))
@@ -257,9 +269,10 @@ static void judge_recorded(const struct subject *s, unsigned int which, struct v
 static int judge_paths(const struct subject *s, struct verdict *v, struct mr_error *err)
 {
 	(void)err;
-	if (!s->access)
+	if (s->access)
+		judge_recorded(s, ~(unsigned int)MR_POLICY_EXECUTE, v);
+	else
 		is_unknown(v, "no paths were recorded (--record-access)");
-	judge_recorded(s, ~(unsigned int)MR_POLICY_EXECUTE, v);
 	return 0;
 }
 
@@ -270,9 +283,13 @@ static bool is_attached(const struct subject *s, const char *probe)
 	return state && strcmp(state, "attached") == 0;
 }
 
-static bool lost_events(const struct subject *s)
+/* Are all events of the run in the list?  One that was seen may have had no room there. */
+static void judge_events(const struct subject *s, struct verdict *v)
 {
-	return json_integer_value(json_object_get(s->row, "complete")) != 1;
+	if (json_integer_value(json_object_get(s->row, "complete")) != 1)
+		is_unknown(v, "events were lost; what is left was judged");
+	else if (json_integer_value(json_object_get(s->knows, "events_not_listed")) != 0)
+		is_unknown(v, "there were more events than are listed; what is left was judged");
 }
 
 static int judge_execs(const struct subject *s, struct verdict *v, struct mr_error *err)
@@ -282,9 +299,10 @@ static int judge_execs(const struct subject *s, struct verdict *v, struct mr_err
 	size_t i;
 	int r;
 
-	judge_recorded(s, MR_POLICY_EXECUTE, v);
-	if (s->access)
+	if (s->access) {
+		judge_recorded(s, MR_POLICY_EXECUTE, v);
 		return 0;
+	}
 	if (!is_attached(s, "exec")) {
 		is_unknown(v, "no programs were recorded (telemetry)");
 		return 0;
@@ -292,8 +310,7 @@ static int judge_execs(const struct subject *s, struct verdict *v, struct mr_err
 	r = mr_query_all(s->store, "replay.execs", bind_run(s), &list, err);
 	if (r < 0)
 		return r;
-	if (lost_events(s))
-		is_unknown(v, "events were lost; what is left was judged");
+	judge_events(s, v);
 	json_array_foreach (list, i, row) {
 		const char *path = json_string_value(json_object_get(row, "object"));
 
@@ -356,11 +373,14 @@ static void judge_recorded_hosts(const struct subject *s, struct verdict *v)
 	json_t *row;
 	size_t i;
 
+	judge_whole(s, v);
 	json_array_foreach (json_object_get(s->access, "hosts"), i, row) {
 		const char *word = json_string_value(json_object_get(row, "protocol"));
 		const char *host = json_string_value(json_object_get(row, "host"));
 
-		if (host && word)
+		if (!host || !word)
+			is_unknown(v, "an address that was recorded cannot be read");
+		else
 			judge_host(s, host,
 				   (unsigned int)json_integer_value(json_object_get(row, "port")),
 				   strcmp(word, "tcp") == 0   ? MR_POLICY_TCP
@@ -388,8 +408,7 @@ static int judge_hosts(const struct subject *s, struct verdict *v, struct mr_err
 		is_unknown(v, "no connections were recorded (telemetry)");
 		return 0;
 	}
-	if (lost_events(s))
-		is_unknown(v, "events were lost; what is left was judged");
+	judge_events(s, v);
 	r = mr_query_all(s->store, "replay.connects", bind_run(s), &list, err);
 	json_array_foreach (list, i, row)
 		judge_event(s, row, v);

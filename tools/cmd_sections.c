@@ -40,7 +40,7 @@ int mr_sections_scan(const struct mr_cmd_common *common, const char *folder, con
 	int r = mr_place_find(common->store, &place, err);
 
 	if (r == 0)
-		r = mr_place_make_folder(&place, err);
+		r = mr_place_prepare(&place, err);
 	else if (r > 0)
 		r = 0; /* none is wanted */
 	if (r == 0 && place.db)
@@ -49,6 +49,64 @@ int mr_sections_scan(const struct mr_cmd_common *common, const char *folder, con
 		r = mr_section_scan(&opts, ret, err);
 	mr_place_deinit(&place);
 	return r;
+}
+
+/* --- what was not looked at -------------------------------------------------- */
+
+static json_t *make_row(const json_t *path, const json_t *line, const json_t *why)
+{
+	const bool has_line = json_integer_value(line) > 0;
+
+	return json_pack("{s:O, s:o, s:O}", "path", path, "line",
+			 has_line ? json_incref((json_t *)(uintptr_t)line) : json_null(), "why",
+			 why);
+}
+
+json_t *mr_sections_not_looked_at(const json_t *scan)
+{
+	const json_t *files = json_object_get(scan, "files");
+	const json_t *left_out = json_object_get(scan, "left_out");
+	const json_t *first = json_object_get(left_out, "first");
+	const json_int_t n_errors = json_integer_value(mr_json_at(scan, "counts", "errors", NULL));
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < json_array_size(files); i++) {
+		const json_t *file = json_array_get(files, i);
+		const json_t *error = json_object_get(file, "error");
+
+		if (error)
+			json_array_append_new(list, make_row(json_object_get(file, "path"),
+							     json_object_get(error, "line"),
+							     json_object_get(error, "message")));
+	}
+	for (size_t i = 0; i < json_array_size(first); i++) {
+		const json_t *row = json_array_get(first, i);
+
+		json_array_append_new(list, make_row(json_object_get(row, "path"), NULL,
+						     json_object_get(row, "why")));
+	}
+	return json_pack("{s:I, s:I, s:o}", "count",
+			 n_errors + json_integer_value(json_object_get(left_out, "count")),
+			 "missed",
+			 n_errors + json_integer_value(json_object_get(left_out, "missed")),
+			 "first", list);
+}
+
+void mr_sections_print_not_looked_at(const json_t *not_looked_at)
+{
+	const json_t *first = json_object_get(not_looked_at, "first");
+
+	for (size_t i = 0; i < json_array_size(first); i++) {
+		const json_t *row = json_array_get(first, i);
+		const json_t *line = json_object_get(row, "line");
+
+		mr_term_put(MR_TERM_RED, mr_json_text_or_empty(row, "path"));
+		if (json_is_integer(line))
+			printf(":%lld", (long long)json_integer_value(line));
+		fputs(": ", stdout);
+		mr_term_put(MR_TERM_PLAIN, mr_json_text_or_empty(row, "why"));
+		putchar('\n');
+	}
 }
 
 /* --- telling --------------------------------------------------------------- */
@@ -96,40 +154,26 @@ static void print_section(const char *path, const json_t *section)
 		const char *kind = mr_json_text_or_empty(hint, "kind");
 
 		if (strcmp(kind, last) != 0)
-			printf("%s%s", last[0] ? "," : "  ", kind);
+			printf("%s%s", last[0] ? "," : "  ", kind); /* one of ours: reply.h */
 		last = kind;
 	}
 	putchar('\n');
 }
 
-static void print_file(const json_t *file)
-{
-	const char *path = mr_json_text_or_empty(file, "path");
-	const json_t *sections = json_object_get(file, "sections");
-	const json_t *error = json_object_get(file, "error");
-
-	for (size_t i = 0; i < json_array_size(sections); i++)
-		print_section(path, json_array_get(sections, i));
-	if (!error)
-		return;
-	mr_term_put(MR_TERM_RED, path);
-	printf(":%lld: ", (long long)json_integer_value(json_object_get(error, "line")));
-	mr_term_put(MR_TERM_PLAIN, mr_json_text_or_empty(error, "message"));
-	putchar('\n');
-}
-
-static void print_document(const json_t *document)
+static void print_document(const json_t *document, const json_t *not_looked_at)
 {
 	const json_t *files = json_object_get(document, "files");
 	const json_t *counts = json_object_get(document, "counts");
-	const json_t *first = mr_json_at(document, "left_out", "first", NULL);
 
-	for (size_t i = 0; i < json_array_size(files); i++)
-		print_file(json_array_get(files, i));
-	for (size_t i = 0; i < json_array_size(first); i++) {
-		mr_term_put(MR_TERM_RED, mr_json_text_or_empty(json_array_get(first, i), "path"));
-		printf(": left out: %s\n", mr_json_text_or_empty(json_array_get(first, i), "why"));
+	for (size_t i = 0; i < json_array_size(files); i++) {
+		const json_t *file = json_array_get(files, i);
+		const json_t *sections = json_object_get(file, "sections");
+
+		for (size_t k = 0; k < json_array_size(sections); k++)
+			print_section(mr_json_text_or_empty(file, "path"),
+				      json_array_get(sections, k));
 	}
+	mr_sections_print_not_looked_at(not_looked_at);
 	printf("%lld sections in %lld files; %lld files cannot be parsed, %lld are left out\n",
 	       (long long)json_integer_value(json_object_get(counts, "sections")),
 	       (long long)json_integer_value(json_object_get(counts, "files")),
@@ -141,6 +185,7 @@ static int run_scan(void *values, char **words, struct mr_error *err)
 {
 	struct sections *s = values;
 	mr_auto_json json_t *document = NULL;
+	mr_auto_json json_t *not_looked_at = NULL;
 	char program[PATH_MAX];
 	int r = mr_child_find_program(program, err);
 
@@ -148,11 +193,13 @@ static int run_scan(void *values, char **words, struct mr_error *err)
 		r = mr_sections_scan(&s->common, words[0], program, &document, err);
 	if (r < 0)
 		return r;
+	not_looked_at = mr_sections_not_looked_at(document);
+	mr_assert(not_looked_at);
 	if (s->common.json)
 		mr_cmd_print_json(document);
 	else
-		print_document(document);
-	return 0;
+		print_document(document, not_looked_at);
+	return json_integer_value(json_object_get(not_looked_at, "missed")) > 0;
 }
 
 static const struct mr_cmd scan = {

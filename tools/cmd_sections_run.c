@@ -22,7 +22,7 @@
 #include "runtime/base/rand.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
-#include "runtime/section/box.h"
+#include "runtime/flow/box.h"
 #include "runtime/section/choose.h"
 #include "runtime/section/embedded.h"
 #include "runtime/section/judge.h"
@@ -42,7 +42,7 @@
 
 /* One that runs. */
 struct slot {
-	struct mr_section_box box;
+	struct mr_box box;
 	size_t n; /* which of the chosen */
 	json_t *inputs; /* NULL: the slot is free */
 };
@@ -56,7 +56,7 @@ struct sections_run {
 	char program[PATH_MAX];
 	struct mr_stubs stubs;
 	struct mr_input_opts input;
-	json_t *plugin, *scan, *chosen, *passed_by, *rows;
+	json_t *plugins, *scan, *not_looked_at, *chosen, *passed_by, *rows;
 	struct mr_loop *loop;
 	struct mr_interrupts interrupts;
 	struct mr_progress progress;
@@ -94,21 +94,23 @@ static int start_box(struct sections_run *s, struct slot *slot, const json_t *ch
 	mr_auto_free char *text = json_dumps(request, JSON_COMPACT | JSON_ENSURE_ASCII);
 	mr_auto_free char *name =
 		mr_str_format("section %.200s", mr_json_text_or_empty(chosen, "id"));
-	const struct mr_section_box_opts opts = {
+	const struct mr_box_opts opts = {
 		.loop = s->loop,
 		.program = s->program,
 		.store = s->common.store,
 		.name = mr_str_utf8_valid(name, strlen(name)) ? name : "section",
-		.script = mr_section_driver_py,
+		.code = mr_section_driver_py,
+		.code_size = strlen(mr_section_driver_py),
 		.input = text,
-		.input_size = strlen(text),
+		.input_size = text ? strlen(text) : 0,
 		.workspace = mr_json_text_or_empty(s->scan, "folder"),
 		.wall_ms = (uint64_t)s->wall_ms,
 		.memory_bytes = MEMORY,
 		.output_bytes = SAID_MAX,
 	};
 
-	return mr_section_box_start(&slot->box, &opts, err);
+	mr_assert(text);
+	return mr_box_start(&slot->box, &opts, err);
 }
 
 /* What keeps it from being run is its own row, and keeps nothing else. */
@@ -123,7 +125,7 @@ static void start(struct sections_run *s, struct slot *slot, size_t n)
 	if (r == 0)
 		r = start_box(s, slot, chosen, request, &why);
 	if (r < 0) {
-		mr_section_box_deinit(&slot->box);
+		mr_box_deinit(&slot->box);
 		set_row(s, n, mr_section_broken(chosen, why.msg, inputs ? inputs : json_array()));
 		return;
 	}
@@ -139,11 +141,11 @@ static void finish(struct sections_run *s, struct slot *slot)
 	struct mr_error why = MR_ERROR_INIT;
 	const json_t *result = NULL;
 
-	if (mr_section_box_result(&slot->box, &result, &why) < 0)
+	if (mr_box_result(&slot->box, &result, &why) < 0)
 		set_row(s, slot->n, mr_section_broken(chosen, why.msg, inputs));
 	else
 		set_row(s, slot->n, mr_section_judge(chosen, result, inputs));
-	mr_section_box_deinit(&slot->box);
+	mr_box_deinit(&slot->box);
 	s->n_running--;
 }
 
@@ -154,8 +156,8 @@ static void on_signal(void *owner)
 	struct sections_run *s = owner;
 
 	for (int64_t i = 0; i < s->jobs; i++)
-		if (s->slots[i].box.child)
-			mr_child_interrupt(s->slots[i].box.child);
+		mr_box_interrupt(&s->slots[i].box);
+	s->stubs.plugin.stopped = true;
 }
 
 static void fill_slots(struct sections_run *s)
@@ -176,7 +178,8 @@ static int drive(struct sections_run *s, struct mr_error *err)
 		for (int64_t i = 0; r >= 0 && i < s->jobs; i++)
 			if (s->slots[i].inputs && s->slots[i].box.ended)
 				finish(s, &s->slots[i]);
-		fill_slots(s);
+		if (r >= 0)
+			fill_slots(s);
 	}
 	return r < 0 ? r : 0;
 }
@@ -187,6 +190,7 @@ static int run_in_loop(struct sections_run *s, struct mr_error *err)
 
 	if (r < 0)
 		return r;
+	s->stubs.plugin.loop = s->loop;
 	s->slots = mr_str_alloc((size_t)s->jobs * sizeof(*s->slots));
 	for (size_t i = 0; i < json_array_size(s->chosen); i++)
 		json_array_append_new(s->rows, json_null());
@@ -198,7 +202,7 @@ static int run_in_loop(struct sections_run *s, struct mr_error *err)
 		r = drive(s, err);
 	mr_progress_end(&s->progress);
 	for (int64_t i = 0; i < s->jobs; i++) {
-		mr_section_box_deinit(&s->slots[i].box);
+		mr_box_deinit(&s->slots[i].box);
 		json_decref(s->slots[i].inputs);
 	}
 	mr_interrupts_end(&s->interrupts);
@@ -263,9 +267,10 @@ static void print_row(const json_t *row)
 static void print_document(const struct sections_run *s)
 {
 	mr_auto_json json_t *document =
-		json_pack("{s:s, s:O, s:I, s:O, s:O}", "schema", "menace.sections-run/1", "folder",
-			  json_object_get(s->scan, "folder"), "seed", (json_int_t)s->seed,
-			  "sections", s->rows, "passed_by", s->passed_by);
+		json_pack("{s:s, s:O, s:I, s:O, s:O, s:O}", "schema", "menace.sections-run/1",
+			  "folder", json_object_get(s->scan, "folder"), "seed", (json_int_t)s->seed,
+			  "sections", s->rows, "passed_by", s->passed_by, "not_looked_at",
+			  s->not_looked_at);
 
 	mr_assert(document);
 	if (s->common.json) {
@@ -274,10 +279,13 @@ static void print_document(const struct sections_run *s)
 	}
 	for (size_t i = 0; i < json_array_size(s->rows); i++)
 		print_row(json_array_get(s->rows, i));
-	printf("%zu sections, %zu returned, %zu did what nothing hints at, %zu passed by (seed "
-	       "%jd)\n",
+	mr_sections_print_not_looked_at(s->not_looked_at);
+	printf("%zu sections, %zu returned, %zu did what nothing hints at, %zu passed by, %lld "
+	       "files not looked at (seed %jd)\n",
 	       json_array_size(s->rows), count_rows(s, "returned"), count_rows(s, NULL),
-	       json_array_size(s->passed_by), (intmax_t)s->seed);
+	       json_array_size(s->passed_by),
+	       (long long)json_integer_value(json_object_get(s->not_looked_at, "count")),
+	       (intmax_t)s->seed);
 }
 
 /* --- the command ------------------------------------------------------------ */
@@ -300,9 +308,19 @@ static int take_options(struct sections_run *s, struct mr_error *err)
 		r = mr_cmd_check_count("seed", &s->seed, (int64_t)seed, 0,
 				       (int64_t)MR_RAND_SEED_MAX, err);
 	if (r == 0)
-		r = mr_stubs_input(&s->stubs, NULL, &s->input, &s->plugin, err);
+		r = mr_stubs_input(&s->stubs, NULL, &s->input, &s->plugins, err);
 	s->input.seed = (uint64_t)s->seed;
 	return r;
+}
+
+/* Was all that was asked for run, and did all of it return?  Whoever names sections has got them, whatever
+ * else is in the folder. */
+static bool is_good(const struct sections_run *s, const struct mr_section_choice *choice)
+{
+	const bool by_name = choice->names[0] && choice->n_match == 0;
+
+	return count_rows(s, "returned") == json_array_size(s->rows) && count_rows(s, NULL) == 0 &&
+	       (by_name || json_integer_value(json_object_get(s->not_looked_at, "missed")) == 0);
 }
 
 static int run_all(struct sections_run *s, char **words, struct mr_error *err)
@@ -317,6 +335,8 @@ static int run_all(struct sections_run *s, char **words, struct mr_error *err)
 	if (r == 0)
 		r = mr_sections_scan(&s->common, words[0], s->program, &s->scan, err);
 	if (r == 0)
+		s->not_looked_at = mr_sections_not_looked_at(s->scan);
+	if (r == 0)
 		r = mr_section_choose(s->scan, &choice, &s->chosen, &s->passed_by, err);
 	if (r == 0)
 		r = run_in_loop(s, err);
@@ -330,9 +350,7 @@ static int run_all(struct sections_run *s, char **words, struct mr_error *err)
 	print_document(s);
 	if (count_rows(s, "error") > 0)
 		return STATUS_BROKEN;
-	return count_rows(s, "returned") == json_array_size(s->rows) && count_rows(s, NULL) == 0
-		       ? 0
-		       : 1;
+	return is_good(s, &choice) ? 0 : 1;
 }
 
 static int run(void *values, char **words, struct mr_error *err)
@@ -342,8 +360,9 @@ static int run(void *values, char **words, struct mr_error *err)
 
 	s->rows = json_array();
 	r = run_all(s, words, err);
-	json_decref(s->plugin);
+	json_decref(s->plugins);
 	json_decref(s->scan);
+	json_decref(s->not_looked_at);
 	json_decref(s->chosen);
 	json_decref(s->passed_by);
 	json_decref(s->rows);
@@ -361,5 +380,6 @@ const struct mr_cmd mr_cmd_sections_run = {
 	.size = sizeof(struct sections_run),
 	.min_words = 1,
 	.max_words = SIZE_MAX,
+	.heeds_environment = true,
 	.run = run,
 };

@@ -5,12 +5,14 @@
  * Gathers one document; --json prints it, otherwise its parts are printed as tables.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "runtime/store/query.h"
 #include "tools/cmd.h"
@@ -20,6 +22,7 @@
 #define BAR_WIDTH 40
 #define NAMING_NS 30000000000ULL /* of all crashes */
 #define ROWS_SHOWN 40
+#define BUCKET_LAST 62 /* what begins later is in no whole number */
 
 struct show {
 	struct mr_cmd_common common;
@@ -116,8 +119,11 @@ static void print_usage(const json_t *run)
 		"cpu_user_us",
 		"cpu_system_us",
 		"cpu_source",
+		"cpu_rusage_us",
 		"cpu_difference_us",
+		"cpu_bpf_us",
 		"throttled_us",
+		"throttled_periods",
 		"memory_peak_bytes",
 		"memory_source",
 		"memory_largest_process_bytes",
@@ -134,6 +140,7 @@ static void print_usage(const json_t *run)
 		"disk_used_inodes",
 		"pids_peak",
 		"pids_limit_hits",
+		"pids_unreaped",
 		"psi_cpu_some_us",
 		"psi_memory_some_us",
 		"psi_io_some_us",
@@ -266,6 +273,7 @@ static void print_link(const json_t *document)
 		print_json_fact("in force", json_object_get(shaping, "applied"));
 		print_json_fact("round trip", json_object_get(measured, "probe"));
 		print_json_fact("queue", json_object_get(measured, "queue"));
+		print_json_fact("relay", json_object_get(measured, "relay"));
 		print_json_fact("lost", json_object_get(measured, "lost"));
 		print_json_fact("arrived", json_object_get(measured, "arrived"));
 	}
@@ -510,6 +518,92 @@ static void print_counters(const struct show *show, const json_t *counters)
 	}
 }
 
+/* Buckets hold values from 2^bucket to below twice that; -1: those below 1. */
+static void print_bucket(const char *unit, int bucket, int64_t count, int64_t most)
+{
+	char buf[64];
+	int power = bucket < BUCKET_LAST ? bucket : BUCKET_LAST;
+	json_t *from = json_integer(bucket < 0 ? 0 : (json_int_t)1 << power);
+	char *name = mr_str_format("from_%s", unit);
+	int width = (int)((double)count * BAR_WIDTH / (double)most);
+
+	printf("  %10s.. %10lld |", human(name, from, buf), (long long)count);
+	for (int k = 0; k < (count > 0 && width == 0 ? 1 : width); k++)
+		putchar('#');
+	putchar('\n');
+	free(name);
+	json_decref(from);
+}
+
+/* One distribution: n rows from the first on, and between its buckets the empty ones. */
+static void print_distribution(const json_t *buckets, size_t first, size_t n)
+{
+	const json_t *head = json_array_get(buckets, first);
+	int64_t begin = integer(head, "bucket");
+	int bucket = begin < 0 ? -1
+		     : begin < BUCKET_LAST
+			     ? (int)begin
+			     : BUCKET_LAST; /* whatever somebody wrote into the store */
+	int64_t most = 1;
+
+	for (size_t i = first; i < first + n; i++)
+		if (integer(json_array_get(buckets, i), "count") > most)
+			most = integer(json_array_get(buckets, i), "count");
+	printf("  ");
+	mr_term_put(MR_TERM_PLAIN, text(head, "name"));
+	putchar('\n');
+	for (size_t i = first; i < first + n; i++, bucket++) {
+		const json_t *row = json_array_get(buckets, i);
+
+		for (; bucket < integer(row, "bucket") && bucket < BUCKET_LAST; bucket++)
+			print_bucket(text(row, "unit"), bucket, 0, most);
+		print_bucket(text(row, "unit"), bucket, integer(row, "count"), most);
+	}
+}
+
+static void print_distributions(const json_t *buckets)
+{
+	size_t n;
+
+	if (json_array_size(buckets) == 0)
+		return;
+	print_title("Distributions");
+	for (size_t i = 0; i < json_array_size(buckets); i += n) {
+		json_t *name = json_object_get(json_array_get(buckets, i), "name");
+
+		n = 1;
+		while (json_equal(json_object_get(json_array_get(buckets, i + n), "name"), name))
+			n++;
+		print_distribution(buckets, i, n);
+	}
+}
+
+/* Those that took longest first. */
+static void print_syscalls(const struct show *show, const json_t *calls)
+{
+	size_t i;
+	const json_t *row;
+
+	if (json_array_size(calls) == 0)
+		return;
+	print_title("System calls");
+	json_array_foreach ((json_t *)(uintptr_t)calls, i, row) {
+		const char *outcome = strerrorname_np((int)integer(row, "errno"));
+		char buf[64];
+		const char *took = human("total_ns", json_object_get(row, "total_ns"), buf);
+
+		if (i == ROWS_SHOWN && !show->all) {
+			printf("  ... %zu more, see --all\n", json_array_size(calls) - i);
+			return;
+		}
+		printf("  %8lldx %10s ", (long long)integer(row, "count"), took ? took : "-");
+		mr_term_put(MR_TERM_PLAIN, text(row, "name"));
+		if (integer(row, "errno") != 0)
+			printf(" -> %s", outcome ? outcome : "another errno");
+		putchar('\n');
+	}
+}
+
 static void print_names(const struct show *show, const json_t *names)
 {
 	size_t i;
@@ -595,7 +689,8 @@ static void print_losses(const json_t *losses)
 static const char *const lists[] = { "limits",	    "limits_hit", "steps",   "receipts",
 				     "degraded",    "denials",	  "changes", "processes",
 				     "connections", "dns",	  "opens",   "counters",
-				     "crashes",	    "probes",	  "losses" };
+				     "histograms",  "syscalls",	  "crashes", "probes",
+				     "losses" };
 
 static int gather(struct mr_store *store, const char *run_id, json_t *document,
 		  struct mr_error *err)
@@ -634,6 +729,8 @@ static void print_document(const struct show *show, const json_t *document)
 	print_names(show, json_object_get(document, "dns"));
 	print_opens(show, json_object_get(document, "opens"));
 	print_counters(show, json_object_get(document, "counters"));
+	print_distributions(json_object_get(document, "histograms"));
+	print_syscalls(show, json_object_get(document, "syscalls"));
 	print_losses(json_object_get(document, "losses"));
 	print_timeline(json_object_get(document, "steps"));
 }

@@ -42,7 +42,7 @@ static const struct mr_cmd_row rows[] = {
 	MR_CMD_ROW("once", '1', NULL, FLAG, top, once, "look once, also on a terminal"),
 	MR_CMD_ROW("sort", 's', "KEY", TEXT, top, sort,
 		   "cpu (default), memory, time or pids first"),
-	MR_CMD_COMMON_ROWS(top),
+	MR_CMD_JSON_ROWS(top),
 };
 
 static const struct sort_key {
@@ -286,6 +286,8 @@ static int print_often(struct top *top, uint64_t interval_ns, struct mr_error *e
 			return r;
 		print_table(top);
 		if (fflush(stdout) != 0)
+			return mr_cmd_lost_output(errno, err);
+		if (ferror(stdout))
 			return 0; /* main says so */
 		due += interval_ns;
 		while (mr_now_ns() < due)

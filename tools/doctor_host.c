@@ -22,12 +22,12 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/probe.h"
 #include "cgroups/cgroup.h"
+#include "runtime/backend/deputy.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/io.h"
@@ -324,8 +324,8 @@ static int gather_rows(struct mr_error *err)
 		mr_close(fd);
 		return mr_err(err, MR_E_SYS, errno, "hand on a descriptor: %m");
 	}
-	r = mr_probes_open(MR_PROBE_LEVEL_SYSCALLS, &probes, err);
 	mr_probe_rows(&n);
+	r = mr_probes_open(MR_PROBE_LEVEL_SYSCALLS, (1ULL << n) - 1, &probes, err);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		gathered->rows[i] = *mr_probes_state(probes, i);
 	mr_probes_free(probes);
@@ -498,39 +498,20 @@ void mr_doctor_qdisc(const struct mr_doctor_check *check, struct mr_doctor_answe
 		mr_doctor_say_ok(answer, NULL);
 }
 
-void mr_doctor_docker(const struct mr_doctor_check *check, struct mr_doctor_answer *answer)
+/* What menace-run would be told: by the same program, in its own words. */
+void mr_doctor_backend(const struct mr_doctor_check *check, struct mr_doctor_answer *answer)
 {
-	static const char ping[] = "GET /_ping HTTP/1.0\r\n\r\n";
-	const struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "/var/run/docker.sock" };
-	mr_auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	char reply[16] = "";
+	struct mr_backend_facts facts;
+	struct mr_spec spec;
 
-	(void)check;
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&un, sizeof(un)) < 0)
-		mr_doctor_say_missing(answer, errno, "%s: %m", un.sun_path);
-	else if (mr_write_full(fd, ping, strlen(ping)) < 0 ||
-		 mr_read_full(fd, reply, sizeof(reply) - 1) < 9 ||
-		 strncmp(reply, "HTTP/1.", 7) != 0)
-		mr_doctor_say_missing(answer, EPROTO, "%s: no engine answers", un.sun_path);
+	mr_spec_init(&spec);
+	mr_strv_add(&spec.argv, "true"); /* there is none without a program */
+	mr_deputy_probe((enum mr_backend)check->number, &spec, &facts);
+	mr_spec_deinit(&spec);
+	if (facts.can)
+		mr_doctor_say_ok(answer, NULL);
 	else
-		mr_doctor_say_ok(answer, "%s", un.sun_path);
-}
-
-void mr_doctor_program(const struct mr_doctor_check *check, struct mr_doctor_answer *answer)
-{
-	const char *path = getenv("PATH");
-	mr_auto_free char *copy = mr_str_dup(path ? path : "/usr/bin:/bin");
-	char *save = NULL;
-
-	for (char *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
-		mr_auto_free char *file = mr_str_format("%s/%s", dir, check->word);
-
-		if (access(file, X_OK) < 0)
-			continue;
-		mr_doctor_say_ok(answer, "%.150s", file);
-		return;
-	}
-	mr_doctor_say_missing(answer, ENOENT, "%s is not in PATH", check->word);
+		mr_doctor_say_missing(answer, EOPNOTSUPP, "%.199s", facts.why);
 }
 
 void mr_doctor_kvm(const struct mr_doctor_check *check, struct mr_doctor_answer *answer)

@@ -28,6 +28,7 @@
 #include "runtime/store/query.h"
 #include "runtime/store/store.h"
 #include "tools/cmd.h"
+#include "tools/flow_temp.h"
 
 int64_t mr_flow_session_now_us(void)
 {
@@ -112,6 +113,8 @@ int mr_flow_session_resume(struct mr_flow_session *session, const char *name, co
 		r = parse_row(session, session->row, err);
 	if (r == 0)
 		memcpy(session->id, id, sizeof(session->id));
+	session->row_name = name;
+	session->row_key = key;
 	return r;
 }
 
@@ -146,22 +149,37 @@ static int make_folder(struct mr_flow_session *session, struct mr_error *err)
 	int r;
 
 	if (!session->store)
-		return mr_folder_temporary("flow", &session->folder, err);
+		return mr_flow_temp_new(&session->folder, &session->lock_fd, err);
 	all = mr_str_format("%s.flows", mr_store_path(session->store));
 	session->folder = mr_str_format("%s/%s", all, session->id);
 	r = make_private(all, err);
 	return r < 0 ? r : make_private(session->folder, err);
 }
 
+/* What was read before the lock may be gone by now: somebody has purged it. */
+static int look_again(const struct mr_flow_session *session, struct mr_error *err)
+{
+	mr_auto_json json_t *row = NULL;
+	int r;
+
+	if (!session->row)
+		return 0;
+	r = mr_query_one(session->store, session->row_name,
+			 json_pack("{s:s}", session->row_key, session->id), &row, err);
+	return r > 0 ? mr_err(err, MR_E_NONE, ENOENT, "--resume: %s was purged", session->id) : r;
+}
+
 static int lock_folder(struct mr_flow_session *session, struct mr_error *err)
 {
+	if (session->lock_fd >= 0)
+		return 0;
 	session->lock_fd = open(session->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (session->lock_fd < 0)
 		return mr_err(err, MR_E_SYS, errno, "open %s: %m", session->folder);
 	if (flock(session->lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return mr_err(err, MR_E_BUSY, errno, "%s is being run by another process",
 			      session->id);
-	return 0;
+	return look_again(session, err);
 }
 
 /* An earlier start may have been ended while it filled it. */

@@ -26,6 +26,7 @@ struct mr_flow_session {
 	char *base; /* folder of the workflow's source */
 	struct mr_flow *flow;
 	json_t *row; /* of what is resumed, or NULL */
+	const char *row_name, *row_key; /* statement that gave it, and its column */
 };
 #define MR_FLOW_SESSION_INIT  \
 	{                     \
@@ -37,7 +38,7 @@ int mr_flow_session_open(struct mr_flow_session *session, const struct mr_cmd_co
 			 struct mr_error *err);
 /* The workflow that a word means: the number of one in the store, or a file. */
 int mr_flow_session_find(struct mr_flow_session *session, const char *word, struct mr_error *err);
-/* The workflow of the row that statement `name` gives for id (column `key`): to be resumed. */
+/* The workflow of the row that statement `name` gives for id (column `key`; both static): to be resumed. */
 int mr_flow_session_resume(struct mr_flow_session *session, const char *name, const char *key,
 			   const char *id, struct mr_error *err);
 /* With the workflow known: the folder, locked, and the stage in it. */

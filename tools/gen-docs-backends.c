@@ -8,7 +8,10 @@
 static const char *can_word(enum mr_backend backend, enum mr_backend_need need)
 {
 	static const char *const words[] = {
-		[MR_BACKEND_CAN] = "yes", [MR_BACKEND_LOSS] = "lost", [MR_BACKEND_CANNOT] = "no"
+		[MR_BACKEND_CAN] = "yes",
+		[MR_BACKEND_LOSS] = "lost",
+		[MR_BACKEND_MAY_LOSE] = "mostly",
+		[MR_BACKEND_CANNOT] = "no",
 	};
 
 	return words[mr_backend_can(backend, need, NULL)];

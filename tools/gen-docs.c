@@ -143,7 +143,28 @@ static void put_options(void)
 	}
 }
 
-/* The subcommands of menace, each with the options that not every one has. */
+static bool is_common(const struct mr_cmd_row *row)
+{
+	return row->offset < sizeof(struct mr_cmd_common);
+}
+
+/* Those that the manual explains once. */
+static void put_common_options(const struct mr_cmd *cmd)
+{
+	const char *separator = "Common options: ";
+
+	for (size_t i = 0; i < cmd->options.n; i++) {
+		const struct mr_cmd_row *row = (const void *)mr_optable_row(&cmd->options, i);
+
+		if (!is_common(row))
+			continue;
+		printf("%s*--%s*", separator, row->option.name);
+		separator = ", ";
+	}
+	printf(".\n\n");
+}
+
+/* The subcommands of menace, each with its options. */
 static void put_command(const struct mr_cmd *cmd)
 {
 	/* A heading knows no escapes. */
@@ -153,11 +174,12 @@ static void put_command(const struct mr_cmd *cmd)
 	for (size_t i = 0; i < cmd->options.n; i++) {
 		const struct mr_cmd_row *row = (const void *)mr_optable_row(&cmd->options, i);
 
-		if (row->offset < sizeof(struct mr_cmd_common))
+		if (is_common(row))
 			continue;
 		put_option_term(&row->option);
 		printf("\n\n");
 	}
+	put_common_options(cmd);
 }
 
 static void put_commands(void)
@@ -303,6 +325,12 @@ static void put_variables(void)
 		if (!fields[i].preset_alias)
 			continue;
 		put_strong(fields[i].preset_alias);
+		if (strcmp(fields[i].preset_alias, "VM_SETTINGS") == 0) {
+			printf("\n\tan object; sets _sandbox.vm\\_image_ and others: VIRTUAL "
+			       "MACHINES "
+			       "in *menace-run*(1).\n\n");
+			continue;
+		}
 		printf("\n\t%s; sets ", type_word(&fields[i]));
 		put_underlined(fields[i].key);
 		printf(".");
@@ -423,8 +451,7 @@ static void put_failure_modes(void)
 		printf("\n\t");
 		put(row->help);
 		printf(". ");
-		put(row->needs == MR_FAILURE_NEEDS_VERSION ? "Not made by this version."
-							   : mr_failure_needs_text(row->needs));
+		put(mr_failure_needs_text(row->needs));
 		printf("\n\n");
 	}
 }

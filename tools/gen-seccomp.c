@@ -62,13 +62,14 @@ struct check {
 	uint32_t nr;
 	unsigned int from, to;
 	struct test tests[2];
-	uint32_t errnum; /* 0: allowed */
+	uint32_t errnum; /* or PASS, or SOCKET */
 };
 /* clang-format off */
 #define IS(arg, value) { (arg), 0xffffffffU, (value) }
 #define BITS(arg, mask, value) { (arg), (mask), (value) }
 #define ANY { 0, 0, 0 }
 #define PASS 0
+#define SOCKET UINT32_MAX
 /* clang-format on */
 static const struct check checks[] = {
 #define CHECK(name, from, to, first, second, errno_value, reason) \
@@ -217,16 +218,25 @@ static const struct check *check_before(const struct check *c, uint32_t nr, unsi
 	return NULL;
 }
 
-static size_t emit_checks(struct program *p, uint32_t nr, unsigned int level)
+static uint32_t check_return(const struct check *c, enum mr_seccomp_net net)
 {
+	if (c->errnum == SOCKET)
+		return net == MR_SECCOMP_NET_ALLOW
+			       ? SECCOMP_RET_ALLOW
+			       : SECCOMP_RET_USER_NOTIF | MR_SECCOMP_ALONE_ALLOW;
+	return c->errnum == PASS ? SECCOMP_RET_ALLOW : SECCOMP_RET_USER_NOTIF | c->errnum;
+}
+
+static size_t emit_checks(struct program *p, uint32_t nr, const struct mr_seccomp_policy *policy)
+{
+	const unsigned int level = policy->level;
 	size_t next = emit_return(p, SECCOMP_RET_ALLOW);
 	const struct check *c = check_before(checks + N_ELEMENTS(checks), nr, level);
 
 	while (c) {
 		const struct check *before = check_before(c, nr, level);
 		const struct test *first = &c->tests[0], *second = &c->tests[1];
-		size_t yes = emit_return(p, c->errnum ? SECCOMP_RET_USER_NOTIF | c->errnum
-						      : SECCOMP_RET_ALLOW);
+		size_t yes = emit_return(p, check_return(c, policy->net));
 
 		next = near_label(p, next);
 		yes = emit_test(p, second, false, yes, next);
@@ -248,7 +258,8 @@ static size_t emit_pointer(struct program *p, const struct segment *s)
 	return emit_load(p, arg_offset(s->arg, 0));
 }
 
-static size_t emit_leaf(struct program *p, const struct segment *s, unsigned int level)
+static size_t emit_leaf(struct program *p, const struct segment *s,
+			const struct mr_seccomp_policy *policy)
 {
 	switch (s->kind) {
 	case LEAF_RETURN:
@@ -256,21 +267,21 @@ static size_t emit_leaf(struct program *p, const struct segment *s, unsigned int
 	case LEAF_POINTER:
 		return emit_pointer(p, s);
 	case LEAF_CHECKS:
-		return emit_checks(p, s->first, level);
+		return emit_checks(p, s->first, policy);
 	}
 	die("unknown kind of leaf", "program");
 }
 
 /* Binary search over segments lo to hi - 1, the call number being in the accumulator. */
 static size_t emit_tree(struct program *p, const struct segments *s, size_t lo, size_t hi,
-			unsigned int level)
+			const struct mr_seccomp_policy *policy)
 {
 	size_t mid = lo + (hi - lo) / 2, above, below;
 
 	if (hi - lo == 1)
-		return emit_leaf(p, &s->v[lo], level);
-	above = emit_tree(p, s, mid, hi, level);
-	below = emit_tree(p, s, lo, mid, level);
+		return emit_leaf(p, &s->v[lo], policy);
+	above = emit_tree(p, s, mid, hi, policy);
+	below = emit_tree(p, s, lo, mid, policy);
 	return emit_branch(p, BPF_JGE, s->v[mid].first, above, below);
 }
 
@@ -300,6 +311,7 @@ static bool watch_applies(const struct watch *w, const struct mr_seccomp_policy 
 	case MR_SECCOMP_DENY:
 	case MR_SECCOMP_PATH:
 	case MR_SECCOMP_RECORD:
+	case MR_SECCOMP_SOCKET:
 		break;
 	}
 	return false;
@@ -411,7 +423,7 @@ static size_t compile(const struct mr_seccomp_policy *policy, struct program *re
 
 	cut_segments(policy, &segments);
 	ret->n = 0;
-	tree = emit_tree(ret, &segments, 0, segments.n, policy->level);
+	tree = emit_tree(ret, &segments, 0, segments.n, policy);
 	if (tree != ret->n - 1)
 		die("does not begin with its tree", "program");
 	tree = emit_load(ret, offsetof(struct seccomp_data, nr));
@@ -423,13 +435,21 @@ static size_t compile(const struct mr_seccomp_policy *policy, struct program *re
 }
 
 /* The policies in the order of mr_seccomp_programs[level][net][watch_opens]. */
-#define N_POLICIES (MR_SECCOMP_LEVELS * 2 * 2)
+#define N_POLICIES (MR_SECCOMP_LEVELS * MR_SECCOMP_NETS_ * 2)
+
+static const struct {
+	const char *constant, *word;
+} nets[] = {
+	[MR_SECCOMP_NET_DENY] = { "MR_SECCOMP_NET_DENY", "deny" },
+	[MR_SECCOMP_NET_OWN] = { "MR_SECCOMP_NET_OWN", "own" },
+	[MR_SECCOMP_NET_ALLOW] = { "MR_SECCOMP_NET_ALLOW", "allow" },
+};
 
 static struct mr_seccomp_policy policy_at(size_t i)
 {
 	return (struct mr_seccomp_policy){
-		.level = 1 + (unsigned int)(i / 4),
-		.net = i / 2 % 2 ? MR_SECCOMP_NET_ALLOW : MR_SECCOMP_NET_DENY,
+		.level = 1 + (unsigned int)(i / 2 / MR_SECCOMP_NETS_),
+		.net = (enum mr_seccomp_net)(i / 2 % MR_SECCOMP_NETS_),
 		.watch_opens = i % 2,
 	};
 }
@@ -464,14 +484,14 @@ static void print_table(FILE *out, const struct program *programs)
 		"\n/* sock_fprog is not const for historical reasons; the kernel only reads. */\n"
 		"#define PROGRAM(a) { sizeof(a) / sizeof((a)[0]), "
 		"(struct sock_filter *)(uintptr_t)(a) }\n"
-		"const struct sock_fprog mr_seccomp_programs[MR_SECCOMP_LEVELS][2][2] = {\n");
+		"const struct sock_fprog "
+		"mr_seccomp_programs[MR_SECCOMP_LEVELS][MR_SECCOMP_NETS_][2] "
+		"= {\n");
 	for (size_t i = 0; i < N_POLICIES; i++) {
 		struct mr_seccomp_policy p = policy_at(i);
 
 		fprintf(out, "\t[%u][%s][%d] = PROGRAM(program_%zu),\n", p.level - 1,
-			p.net == MR_SECCOMP_NET_DENY ? "MR_SECCOMP_NET_DENY"
-						     : "MR_SECCOMP_NET_ALLOW",
-			p.watch_opens, first_same(programs, i));
+			nets[p.net].constant, p.watch_opens, first_same(programs, i));
 	}
 	fprintf(out, "};\n");
 }
@@ -501,8 +521,7 @@ static void print_counts(const struct program *programs, const size_t *n_segment
 	for (size_t i = 0; i < N_POLICIES; i++) {
 		struct mr_seccomp_policy p = policy_at(i);
 
-		printf("%-6u %-6s %-8s %-13zu %zu%s\n", p.level,
-		       p.net == MR_SECCOMP_NET_DENY ? "deny" : "allow",
+		printf("%-6u %-6s %-8s %-13zu %zu%s\n", p.level, nets[p.net].word,
 		       p.watch_opens ? "watched" : "-", programs[i].n, n_segments[i],
 		       first_same(programs, i) == i ? "" : "  (as one above)");
 	}

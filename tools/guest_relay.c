@@ -12,7 +12,6 @@
 #include <linux/random.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -28,11 +27,10 @@
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
 #include "tools/guest.h"
 
-#define ABOVE_ALL 64
-#define LINGER_MS 10000
 #define STREAMS 3 /* the run's output, error output, result */
 #define QUEUE (2 * (MR_WIRE_HEAD + MR_WIRE_BODY_MAX))
 
@@ -122,46 +120,47 @@ static int take_spec(struct relay *r, const unsigned char *body, size_t size, st
 
 /* --- the run -------------------------------------------------------------------------- */
 
-/* A pipe whose ends are above the numbers that the new process gets; ours does not block. */
+/* Our end does not block. */
 static int make_pipe(bool we_write, int *ret_ours, int *ret_its, struct mr_error *err)
 {
-	int fds[2], lifted[2];
+	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
-	for (size_t i = 0; i < 2; i++) {
-		lifted[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, ABOVE_ALL);
-		mr_close(fds[i]);
-		if (lifted[i] < 0)
-			return mr_err(err, MR_E_SYS, errno, "pipe: %m");
-	}
-	*ret_ours = lifted[we_write];
-	*ret_its = lifted[!we_write];
+		return mr_err(err, MR_E_SYS, errno, "pipe of the program: %m");
+	*ret_ours = fds[we_write];
+	*ret_its = fds[!we_write];
 	if (fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno, "pipe of the program: %m");
 	return 0;
+}
+
+/* From here on another process: it is the run's, and has nothing of the port. */
+__attribute__((noreturn)) static void become_run(struct relay *r, const struct mr_guest_fds *fds)
+{
+	mr_close(r->port);
+	mr_close(r->input);
+	for (size_t i = 0; i < STREAMS; i++)
+		mr_close(r->streams[i]);
+	mr_sibling_look_in(r->bin_dir);
+	if (clearenv() < 0 ||
+	    setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1) < 0 ||
+	    setenv("HOME", "/root", 1) < 0)
+		_exit(1);
+	_exit(mr_guest_run(fds));
 }
 
 static int spawn(struct relay *r, const int given[4], struct mr_error *err)
 {
-	static const int as[4] = { STDIN_FILENO, STDOUT_FILENO, MR_GUEST_FD_STDERR,
-				   MR_GUEST_FD_RESULT };
-	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-	static char home[] = "HOME=/root", run[] = "run", name[] = "menace-guest";
-	char *const argv[] = { name, run, NULL }, *const env[] = { path, home, NULL };
-	mr_auto_free char *program = mr_str_format("%s/menace-guest", r->bin_dir);
-	posix_spawn_file_actions_t actions;
-	int errnum = posix_spawn_file_actions_init(&actions);
+	const struct mr_guest_fds fds = { .spec = r->spec,
+					  .in = given[0],
+					  .out = given[1],
+					  .err = given[2],
+					  .result = given[3] };
 
-	mr_assert(errnum == 0);
-	for (size_t i = 0; errnum == 0 && i < N_ELEMENTS(as); i++)
-		errnum = posix_spawn_file_actions_adddup2(&actions, given[i], as[i]);
-	if (errnum == 0)
-		errnum = posix_spawn_file_actions_adddup2(&actions, r->spec, MR_GUEST_FD_SPEC);
-	if (errnum == 0)
-		errnum = posix_spawn(&r->child, program, &actions, NULL, argv, env);
-	posix_spawn_file_actions_destroy(&actions);
-	return errnum == 0 ? 0 : mr_err(err, MR_E_SYS, errnum, "start %s: %m", program);
+	r->child = fork();
+	if (r->child == 0)
+		become_run(r, &fds);
+	return r->child < 0 ? mr_err(err, MR_E_SYS, errno, "start the run: %m") : 0;
 }
 
 static int start_run(struct relay *r, struct mr_error *err)
@@ -345,16 +344,17 @@ static int turn(struct relay *r, struct mr_error *err)
 	return result;
 }
 
-/* Then menace-qemu ends the machine, or time does: what is on its way would be lost with it. */
+/* Then menace-qemu ends the machine, who may wait for a reader before he takes the last of it: what is
+ * on its way would be lost if time did.  He takes the machine with him when he goes. */
 static void flush_port(struct relay *r, struct mr_error *err)
 {
 	struct pollfd pfd = { r->port, POLLOUT, 0 };
 
-	while (r->queue_end > 0 && poll(&pfd, 1, LINGER_MS) > 0)
+	while (r->queue_end > 0 && poll(&pfd, 1, -1) > 0)
 		if (write_port(r, err) < 0)
 			return;
 	pfd.events = 0;
-	poll(&pfd, 1, LINGER_MS);
+	poll(&pfd, 1, -1);
 }
 
 static void say_hello(struct relay *r)

@@ -51,7 +51,7 @@ int mr_handover_open(const char *name, const char **argv, struct mr_handover *re
 	if (r < 0)
 		return r;
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno, "make a pipe to %s: %m", name);
 	input = fds[0];
 	argv[0] = ret->name = name;
 	signal(SIGPIPE, SIG_IGN);

@@ -41,7 +41,7 @@ int mr_interrupts_begin(struct mr_interrupts *interrupts, struct mr_error *err)
 		return mr_err(err, MR_E_SYS, errno, "sigprocmask: %m");
 	fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (fd < 0)
-		return mr_err(err, MR_E_SYS, errno, "signalfd: %m");
+		return mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m");
 	r = mr_loop_add(interrupts->loop, &interrupts->source, fd, EPOLLIN, on_readable, interrupts,
 			err);
 	if (r == 0)

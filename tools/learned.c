@@ -132,7 +132,7 @@ static int check_result(const json_t *result, const json_t *access, struct mr_er
 		return mr_err(err, MR_E_USAGE, EINVAL, "the result has no record of what was used");
 	if (!json_is_true(json_object_get(access, "complete")))
 		return mr_err(err, MR_E_USAGE, EFBIG,
-			      "the program used more paths or hosts than can be recorded");
+			      "not all paths and hosts that the program used could be recorded");
 	return 0;
 }
 

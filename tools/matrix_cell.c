@@ -2,9 +2,9 @@
 /*
  * Cell of a matrix
  *
- * Each copy is a run of the workflow, all of them begin together.  How many of them
- * were really running at one time is taken from what their sandboxes say of begin
- * and end.
+ * Each copy is a run of the workflow.  All of them begin together: each is held when its first
+ * sandbox is ready, until all are.  How many of them were really running at one time
+ * is taken from what their sandboxes say of begin and end.
  */
 #include "tools/matrix_cell.h"
 
@@ -15,11 +15,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/backend/document.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/rand.h"
 #include "runtime/base/str.h"
 #include "runtime/flow/fixture.h"
 #include "runtime/flow/folder.h"
@@ -27,10 +29,14 @@
 #include "runtime/flow/run.h"
 #include "runtime/flow/workflow.h"
 #include "runtime/scenario/condition.h"
+#include "runtime/scenario/thresholds.h"
+#include "runtime/stub/place.h"
 #include "tools/flow_session.h"
+#include "tools/matrix_group.h"
 #include "tools/stubs.h"
 
 #define SAID_MAX 200
+#define MI (1ULL << 20)
 
 struct copy {
 	struct mr_matrix_cell *cell;
@@ -39,7 +45,9 @@ struct copy {
 	char *stage; /* of that flow, or NULL: the session's */
 	struct mr_flow_run *run;
 	char *folder;
+	bool ready; /* its first sandbox is, or was */
 	bool ended;
+	bool kept_stdin; /* of the step that runs: hostile_input was left out of it */
 	double wall_ms, cpu_ms, peak;
 	int64_t begin_us, end_us; /* of its sandboxes; 0: it had none */
 	json_t *runs; /* ids */
@@ -50,14 +58,16 @@ struct mr_matrix_cell {
 	struct mr_matrix_cell_opts opts;
 	struct mr_condition condition;
 	struct mr_condition_proof proof;
-	struct mr_load load;
+	struct mr_load one, load; /* of a copy, of all of them */
 	struct copy *copies;
 	size_t n_copies, n_ended, n_passed;
 	uint64_t begin_ns, end_ns;
-	bool interrupted, no_edge_cases;
+	bool let_go; /* all its copies are */
+	bool is_over, interrupted, no_edge_cases;
 	char *broken; /* what of ours failed, or NULL */
 	char *because; /* the first failure of a step, in words, or NULL */
 	char *said; /* the last line that this step wrote to its error output, or NULL */
+	char *ended_by; /* what is not its own ended a sandbox, in words, or NULL */
 };
 
 /* --- before ---------------------------------------------------------------- */
@@ -85,11 +95,26 @@ static int find_load(struct mr_matrix_cell *cell, struct mr_error *err)
 					   json_string_value(
 						   json_object_get(cell->opts.scenario, "name")),
 					   flow->steps[i].name);
-		max_into(&cell->load.cpus, load.cpus);
-		max_into(&cell->load.memory, load.memory);
-		max_into(&cell->load.pids, load.pids);
+		max_into(&cell->one.cpus, load.cpus);
+		max_into(&cell->one.memory, load.memory);
+		max_into(&cell->one.pids, load.pids);
 	}
 	return 0;
+}
+
+static int find_condition(struct mr_matrix_cell *cell, struct mr_error *err)
+{
+	const struct mr_matrix_cell_opts *opts = &cell->opts;
+	int r;
+
+	if (opts->like) {
+		mr_condition_init_like(&opts->like->condition, opts->cell.seed, &cell->condition);
+		cell->one = opts->like->one;
+		return 0;
+	}
+	r = mr_condition_init(json_object_get(opts->scenario, "preset"), opts->cell.seed,
+			      opts->cell.on, &cell->condition, err);
+	return r < 0 ? r : find_load(cell, err);
 }
 
 int mr_matrix_cell_new(const struct mr_matrix_cell_opts *opts, struct mr_matrix_cell **ret,
@@ -101,17 +126,15 @@ int mr_matrix_cell_new(const struct mr_matrix_cell_opts *opts, struct mr_matrix_
 
 	cell->opts = *opts;
 	mr_condition_proof_init(&cell->proof);
-	r = mr_condition_init(json_object_get(opts->scenario, "preset"), opts->cell.seed,
-			      opts->cell.on, &cell->condition, err);
-	if (r == 0)
-		r = find_load(cell, err);
+	r = find_condition(cell, err);
+	cell->opts.like = NULL;
 	if (r < 0) {
 		mr_matrix_cell_free(cell);
 		return r;
 	}
-	fit = mr_admission_fit(&cell->load, opts->cap);
+	fit = mr_admission_fit(&cell->one, opts->cap);
 	cell->n_copies = cell->condition.copies < fit ? cell->condition.copies : fit;
-	cell->load = mr_admission_times(&cell->load, cell->n_copies);
+	cell->load = mr_admission_times(&cell->one, cell->n_copies);
 	cell->copies = mr_str_alloc(cell->n_copies * sizeof(*cell->copies));
 	for (size_t i = 0; i < cell->n_copies; i++) {
 		cell->copies[i].cell = cell;
@@ -130,16 +153,51 @@ const struct mr_load *mr_matrix_cell_load(const struct mr_matrix_cell *cell)
 	return &cell->load;
 }
 
+const struct mr_load *mr_matrix_cell_copy_load(const struct mr_matrix_cell *cell,
+					       size_t *ret_copies)
+{
+	*ret_copies = cell->n_copies;
+	return &cell->one;
+}
+
 /* --- while it runs --------------------------------------------------------- */
+
+static const struct mr_flow *flow_of(const struct copy *copy)
+{
+	return copy->flow ? copy->flow : copy->cell->opts.session->flow;
+}
 
 /* Is it made of stubs, by the workflow as it was written? */
 static bool has_stub_stdin(const struct mr_flow *flow, size_t n)
 {
 	const json_t *content = n < flow->n_steps ? flow->steps[n].stdin_content : NULL;
-	const char *text = json_string_value(content);
 
 	return mr_flow_takes_inputs(flow->document) &&
-	       (json_object_get(content, "stub") || (text && strstr(text, "{{stub:")));
+	       (json_object_get(content, "stub") ||
+		(json_is_string(content) &&
+		 mr_place_is_in(json_string_value(content), json_string_length(content))));
+}
+
+/* The first copy has the seed of its cell.  With the same for all, what happens to one would happen to all
+ * of them at once, and to none by another seed. */
+static uint64_t seed_of(const struct copy *copy)
+{
+	const uint64_t seed = copy->cell->opts.cell.seed;
+	struct mr_rand rand;
+
+	if (copy->n == 0)
+		return seed;
+	mr_rand_init(&rand, (seed + copy->n) % (MR_RAND_SEED_MAX + 1));
+	return mr_rand_below(&rand, MR_RAND_SEED_MAX + 1);
+}
+
+/* Of this copy alone: the preset is that of all. */
+static void set_seed(json_t *spec, uint64_t seed)
+{
+	json_t *preset = json_copy(json_object_get(spec, "preset"));
+
+	json_object_set_new(preset, "PRESET_SEED", json_integer((json_int_t)seed));
+	json_object_set_new(spec, "preset", preset);
 }
 
 static void alter(json_t *spec, size_t n, void *owner)
@@ -148,8 +206,11 @@ static void alter(json_t *spec, size_t n, void *owner)
 	const struct mr_condition *condition = &copy->cell->condition;
 
 	mr_condition_apply(condition, spec);
-	if (condition->inputs.strategy && has_stub_stdin(copy->cell->opts.session->flow, n))
-		mr_condition_keep_stdin(spec);
+	if (copy->n > 0)
+		set_seed(spec, seed_of(copy));
+	copy->kept_stdin = mr_condition_feeds(condition) &&
+			   has_stub_stdin(copy->cell->opts.session->flow, n) &&
+			   mr_condition_keep_stdin(spec);
 }
 
 static int64_t parse_time_us(const char *text)
@@ -168,11 +229,16 @@ static int64_t parse_time_us(const char *text)
 static void take_span(struct copy *copy, const json_t *result)
 {
 	const json_t *wall = json_object_get(json_object_get(result, "usage"), "wall_us");
+	const json_t *timings = json_object_get(result, "timings");
 	int64_t begin = parse_time_us(json_string_value(json_object_get(result, "started_at")));
-	int64_t end = begin + json_integer_value(wall);
+	int64_t end;
 
 	if (begin == 0 || !json_is_integer(wall))
 		return;
+	/* From the first instruction on. */
+	begin += json_integer_value(json_object_get(timings, "setup_us")) +
+		 json_integer_value(json_object_get(timings, "held_us"));
+	end = begin + json_integer_value(wall);
 	if (copy->begin_us == 0 || begin < copy->begin_us)
 		copy->begin_us = begin;
 	if (end > copy->end_us)
@@ -216,6 +282,27 @@ static char *last_line(const char *text)
 	return n > 0 ? mr_str_ndup(text + begin, n - begin) : NULL;
 }
 
+/* Each record once: what is of all steps is in the first row, and elsewhere referred to. */
+static void take_inputs(struct copy *copy, const json_t *inputs)
+{
+	for (size_t i = 0; i < json_array_size(inputs); i++) {
+		json_t *record = json_array_get(inputs, i);
+
+		if (!json_is_true(json_object_get(record, "again")))
+			json_array_append(copy->inputs, record);
+	}
+}
+
+static void take_end(struct mr_matrix_cell *cell, const json_t *result)
+{
+	char *why = mr_matrix_group_judge(cell->opts.group, result);
+
+	if (cell->ended_by)
+		free(why);
+	else
+		cell->ended_by = why;
+}
+
 static int take_step(const json_t *row, const json_t *result, void *owner, struct mr_error *err)
 {
 	struct copy *copy = owner;
@@ -226,25 +313,54 @@ static int take_step(const json_t *row, const json_t *result, void *owner, struc
 
 	if (!result)
 		return 0; /* skipped: what it needed has failed */
+	take_end(cell, result);
 	take_span(copy, result);
 	take_numbers(copy, row);
-	json_array_extend(copy->inputs, (json_t *)(uintptr_t)inputs);
+	take_inputs(copy, inputs);
 	mr_condition_judge(&cell->condition, result, inputs, &cell->proof);
-	if (reason && strcmp(reason, "setup_error") == 0 && !cell->broken)
+	if (copy->kept_stdin)
+		mr_condition_judge_kept_stdin(&cell->condition, mr_json_text_or_empty(row, "name"),
+					      &cell->proof);
+	if (mr_document_not_begun(reason) && !cell->broken)
 		cell->broken = describe(row);
-	if (!cell->because && !json_is_true(json_object_get(row, "passed"))) {
+	if (!cell->because && !json_is_true(json_object_get(row, "passed")) &&
+	    !json_is_true(json_object_get(row, "refused"))) {
 		cell->because = describe(row);
 		cell->said = last_line(json_string_value(json_object_get(row, "stderr")));
 	}
-	return mr_stubs_keep(cell->opts.stubs, row, cell->opts.cell.on ? scenario : NULL, err);
+	return mr_stubs_keep(cell->opts.stubs, flow_of(copy)->document, row,
+			     cell->opts.cell.on ? scenario : NULL, err);
 }
 
-static bool all_passed(const json_t *rows)
+static bool any_refused(const json_t *rows)
 {
 	for (size_t i = 0; i < json_array_size(rows); i++)
-		if (!json_is_true(json_object_get(json_array_get(rows, i), "passed")))
+		if (json_is_true(json_object_get(json_array_get(rows, i), "refused")))
+			return true;
+	return false;
+}
+
+/* Whoever refuses wrong use has passed, and what needed it is rightly left out. */
+static bool all_passed(const json_t *rows)
+{
+	const bool refused = any_refused(rows);
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const bool skipped = strcmp(mr_json_text_or_empty(row, "state"), "skipped") == 0;
+
+		if (!json_is_true(json_object_get(row, "passed")) &&
+		    !json_is_true(json_object_get(row, "refused")) && !(skipped && refused))
 			return false;
+	}
 	return json_array_size(rows) > 0;
+}
+
+static void note_end(struct mr_matrix_cell *cell)
+{
+	if (!cell->is_over)
+		cell->end_ns = mr_now_ns();
+	cell->is_over = true;
 }
 
 static void on_end(struct mr_flow_run *run, void *owner)
@@ -262,7 +378,15 @@ static void on_end(struct mr_flow_run *run, void *owner)
 	if (r < 0 && !cell->broken)
 		cell->broken = mr_str_dup(err.msg);
 	if (cell->n_ended == cell->n_copies)
-		cell->end_ns = mr_now_ns();
+		note_end(cell);
+}
+
+static void on_ready(struct mr_flow_run *run, void *owner)
+{
+	struct copy *copy = owner;
+
+	(void)run;
+	copy->ready = true;
 }
 
 /* The workflow that this copy runs, if its stubs make it one of its own. */
@@ -299,19 +423,22 @@ static int make_flow(struct copy *copy, struct mr_error *err)
 static int start_run(struct copy *copy, struct mr_error *err)
 {
 	struct mr_matrix_cell *cell = copy->cell;
-	const struct mr_flow *flow = copy->flow ? copy->flow : cell->opts.session->flow;
+	const struct mr_flow *flow = flow_of(copy);
 	mr_auto_close int fd = -1;
 	const struct mr_flow_run_opts opts = {
 		.loop = cell->opts.loop,
 		.flow = flow,
 		.runners = cell->opts.runners,
+		.held_runners = cell->n_copies > 1 ? cell->opts.held_runners : NULL,
 		.program = cell->opts.program,
 		.store = cell->opts.store,
 		.stage = copy->stage ? copy->stage : cell->opts.session->stage,
 		.folder = copy->folder,
 		.jobs = 1,
+		.settles = true,
 		.alter = alter,
 		.keep = take_step,
+		.on_ready = on_ready,
 		.on_end = on_end,
 		.owner = copy,
 	};
@@ -325,29 +452,76 @@ static int start_run(struct copy *copy, struct mr_error *err)
 	return r < 0 ? r : mr_flow_run_start(&opts, &copy->run, err);
 }
 
-/* What is wrong with values is told of the cell: others can be run. */
-static int start_copy(struct copy *copy, struct mr_error *err)
+/* What is wrong with values is told of the cell: others can be run.  What was interrupted says nothing. */
+static bool make_copy(struct copy *copy)
 {
 	struct mr_matrix_cell *cell = copy->cell;
+	struct mr_error err = MR_ERROR_INIT;
 
-	if (make_flow(copy, err) == 0)
-		return start_run(copy, err);
+	if (make_flow(copy, &err) == 0)
+		return true;
 	copy->ended = true;
-	cell->n_ended++;
-	cell->end_ns = mr_now_ns();
-	if (!cell->broken)
-		cell->broken = mr_str_dup(err->msg);
-	return 0;
+	if (cell->opts.stubs->plugin.stopped)
+		cell->interrupted = true;
+	else if (!cell->broken)
+		cell->broken = mr_str_dup(err.msg);
+	return false;
 }
 
+/* All values are there before any copy begins: a plugin's time is no part of theirs.  Until then no copy
+ * counts as ended, since a cell whose copies all have is taken away while a plugin is waited for. */
 int mr_matrix_cell_start(struct mr_matrix_cell *cell, struct mr_error *err)
 {
+	size_t n_broken = 0;
 	int r = 0;
 
-	cell->begin_ns = mr_now_ns();
-	for (size_t i = 0; r == 0 && i < cell->n_copies; i++)
-		r = start_copy(&cell->copies[i], err);
+	for (size_t i = 0; i < cell->n_copies; i++)
+		n_broken += !make_copy(&cell->copies[i]);
+	cell->begin_ns = cell->end_ns = mr_now_ns();
+	cell->n_ended = cell->interrupted ? cell->n_copies : n_broken;
+	for (size_t i = 0; r == 0 && !cell->interrupted && i < cell->n_copies; i++)
+		if (!cell->copies[i].ended)
+			r = start_run(&cell->copies[i], err);
 	return r;
+}
+
+static bool is_on_its_way(const struct copy *copy)
+{
+	return !copy->ready && !copy->ended && copy->run && !mr_flow_run_is_unsettled(copy->run);
+}
+
+void mr_matrix_cell_let_go(struct mr_matrix_cell *cell)
+{
+	if (cell->let_go)
+		return;
+	for (size_t i = 0; i < cell->n_copies; i++)
+		if (is_on_its_way(&cell->copies[i]))
+			return;
+	cell->let_go = true;
+	for (size_t i = 0; i < cell->n_copies; i++)
+		if (cell->copies[i].run && !cell->copies[i].ended)
+			mr_flow_run_let_go(cell->copies[i].run);
+}
+
+bool mr_matrix_cell_is_over(struct mr_matrix_cell *cell)
+{
+	size_t n = cell->n_ended;
+
+	for (size_t i = 0; n < cell->n_copies && i < cell->n_copies; i++) {
+		const struct copy *copy = &cell->copies[i];
+
+		n += !copy->ended && copy->run && mr_flow_run_is_unsettled(copy->run);
+	}
+	if (n == cell->n_copies)
+		note_end(cell);
+	return cell->is_over;
+}
+
+void mr_matrix_cell_settle(struct mr_matrix_cell *cell)
+{
+	for (size_t i = 0; i < cell->n_copies; i++)
+		if (cell->copies[i].run && !cell->copies[i].ended)
+			mr_flow_run_settle(cell->copies[i].run);
 }
 
 bool mr_matrix_cell_ended(const struct mr_matrix_cell *cell)
@@ -399,14 +573,29 @@ static size_t count_at_once(const struct mr_matrix_cell *cell)
 	return (size_t)most;
 }
 
+/* A cap is a limit: whoever raises it reserves nothing. */
+static json_t *tell_cap(const struct mr_matrix_cell *cell)
+{
+	const struct mr_load need = mr_admission_times(&cell->one, cell->condition.copies);
+	const struct mr_load *cap = cell->opts.cap;
+	mr_auto_free char *memory =
+		need.memory > cap->memory ? mr_str_format(" --max-memory %juMi",
+							  (uintmax_t)((need.memory + MI - 1) / MI))
+					  : mr_str_dup("");
+	mr_auto_free char *pids = need.pids > cap->pids
+					  ? mr_str_format(" --max-pids %ju", (uintmax_t)need.pids)
+					  : mr_str_dup("");
+
+	return json_sprintf("CONCURRENCY_LEVEL: %zu of %ju copies fit under the cap at once; "
+			    "all would by%s%s",
+			    cell->n_copies, (uintmax_t)cell->condition.copies, memory, pids);
+}
+
 /* Copies are a condition, too: half of them at once are the least that is called so. */
 static void judge_copies(const struct mr_matrix_cell *cell, size_t at_once, json_t *why)
 {
 	if (cell->n_copies < cell->condition.copies)
-		json_array_append_new(
-			why, json_sprintf("CONCURRENCY_LEVEL: %zu of %ju copies fit under the cap "
-					  "at once",
-					  cell->n_copies, (uintmax_t)cell->condition.copies));
+		json_array_append_new(why, tell_cap(cell));
 	if (at_once * 2 < cell->n_copies)
 		json_array_append_new(why,
 				      json_sprintf("CONCURRENCY_LEVEL: at most %zu of %zu copies "
@@ -423,15 +612,31 @@ static json_t *copies_json(const struct mr_matrix_cell *cell, struct copy *sums)
 		const bool passed = copy->run && mr_flow_run_outcome(copy->run, NULL) == 0 &&
 				    all_passed(mr_flow_run_rows(copy->run));
 
-		json_array_append_new(list, json_pack("{s:b, s:f, s:f, s:f, s:O, s:O}", "passed",
-						      passed, "wall_ms", copy->wall_ms, "cpu_ms",
-						      copy->cpu_ms, "memory_peak_bytes", copy->peak,
-						      "runs", copy->runs, "inputs", copy->inputs));
+		json_array_append_new(list,
+				      json_pack("{s:b, s:I, s:f, s:f, s:f, s:O, s:O}", "passed",
+						passed, "seed", (json_int_t)seed_of(copy),
+						"wall_ms", copy->wall_ms, "cpu_ms", copy->cpu_ms,
+						"memory_peak_bytes", copy->peak, "runs", copy->runs,
+						"inputs", copy->inputs));
 		sums->wall_ms += copy->wall_ms;
 		sums->cpu_ms += copy->cpu_ms;
 		sums->peak += copy->peak;
 	}
 	return list;
+}
+
+/* What is no condition of a scenario, and not the program's doing either. */
+static void judge_cap(const struct mr_matrix_cell *cell, json_t *why)
+{
+	mr_auto_free char *pids = NULL;
+
+	if (cell->n_passed == cell->n_copies)
+		return;
+	if (cell->ended_by)
+		json_array_append_new(why, json_string(cell->ended_by));
+	pids = mr_matrix_group_judge_pids(cell->opts.group, cell->one.pids);
+	if (pids)
+		json_array_append_new(why, json_string(pids));
 }
 
 static const char *judge(const struct mr_matrix_cell *cell, const json_t *why)
@@ -458,12 +663,13 @@ static json_t *detail_of(const struct mr_matrix_cell *cell)
 	if (cell->no_edge_cases)
 		json_array_append_new(why, json_string("INJECT_EDGE_CASES: none was added: all are "
 						       "switched off, or there already"));
+	judge_cap(cell, why);
 	verdict = judge(cell, why);
 	if (cell->broken)
 		json_array_append_new(why, json_string(cell->broken));
 	return json_pack("{s:I, s:O, s:O, s:I, s:s, s:I, s:s, s:o, s:s?, s:I, s:I, s:I, s:I, s:f, "
 			 "s:f, s:f, "
-			 "s:I, s:{s:f, s:f, s:f}, s:O, s:o, s:s?}",
+			 "s:I, s:{s:f, s:f, s:f}, s:O, s:o, s:o, s:s?}",
 			 "n", (json_int_t)at->n, "scenario",
 			 json_object_get(cell->opts.scenario, "name"), "level",
 			 json_object_get(cell->opts.scenario, "level"), "replicate",
@@ -476,7 +682,9 @@ static json_t *detail_of(const struct mr_matrix_cell *cell)
 			 sums.peak / n, "failures", (json_int_t)(cell->n_copies - cell->n_passed),
 			 "aggregate", "elapsed_ms", (double)(cell->end_ns - cell->begin_ns) / 1e6,
 			 "cpu_ms", sums.cpu_ms, "memory_peak_bytes", sums.peak, "in_force",
-			 cell->proof.in_force, "per_copy", copies, "said", cell->said);
+			 cell->proof.in_force, "metrics",
+			 mr_thresholds_metrics(cell->opts.thresholds, cell->proof.in_force),
+			 "per_copy", copies, "said", cell->said);
 }
 
 int mr_matrix_cell_detail(struct mr_matrix_cell *cell, json_t **ret)
@@ -513,6 +721,7 @@ struct mr_matrix_cell *mr_matrix_cell_free(struct mr_matrix_cell *cell)
 	free(cell->broken);
 	free(cell->because);
 	free(cell->said);
+	free(cell->ended_by);
 	mr_condition_deinit(&cell->condition);
 	mr_condition_proof_deinit(&cell->proof);
 	free(cell);

@@ -15,7 +15,6 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "tools/matrix_report.h"
-#include "tools/outfile.h"
 
 #define ROW 44 /* pixels of a scenario in a chart */
 #define LEFT 230
@@ -178,8 +177,9 @@ static void put_row(FILE *out, const json_t *row)
 		number_of(row, "replicates"));
 }
 
-static void put_cell(FILE *out, const json_t *cell)
+static void put_cell(void *stream, const json_t *cell)
 {
+	FILE *out = stream;
 	const char *verdict = text_of(cell, "verdict");
 
 	fprintf(out, "<tr><td class=\"n\">%.0f</td><td>", number_of(cell, "n"));
@@ -198,10 +198,87 @@ static void put_cell(FILE *out, const json_t *cell)
 	fputs("</td></tr>\n", out);
 }
 
-static void put_page(FILE *out, const json_t *report)
+/* --- trajectory ------------------------------------------------------------ */
+
+#define STEP 130
+#define HEIGHT 120
+
+/* Worths are between 0 and 1; a stage without one leaves a gap. */
+static void put_curve(FILE *out, const json_t *stages)
+{
+	const size_t n = json_array_size(stages);
+	bool pen = false;
+
+	fprintf(out,
+		"<svg role=\"img\" aria-label=\"Worth of each stage\" width=\"%zu\" height=\"%d\" "
+		"viewBox=\"0 0 %zu %d\" xmlns=\"http://www.w3.org/2000/svg\">\n<path d=\"",
+		n * STEP, HEIGHT + 40, n * STEP, HEIGHT + 40);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *roi = json_object_get(json_array_get(stages, i), "roi");
+
+		if (json_is_number(roi))
+			fprintf(out, "%c%zu %.1f", pen ? 'L' : 'M', i * STEP + STEP / 2,
+				10 + (1 - json_number_value(roi)) * HEIGHT);
+		pen = json_is_number(roi);
+	}
+	fputs("\" fill=\"none\" stroke=\"#2e86c1\" stroke-width=\"2\"/>\n", out);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *row = json_array_get(stages, i);
+		const json_t *roi = json_object_get(row, "roi");
+
+		if (json_is_number(roi))
+			fprintf(out, "<circle cx=\"%zu\" cy=\"%.1f\" r=\"4\" fill=\"#2e86c1\"/>",
+				i * STEP + STEP / 2, 10 + (1 - json_number_value(roi)) * HEIGHT);
+		fprintf(out, "<text x=\"%zu\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+			i * STEP + STEP / 2, HEIGHT + 32, text_of(row, "stage"));
+	}
+	fputs("</svg>\n", out);
+}
+
+static void put_stage(FILE *out, const json_t *row)
+{
+	static const char *const keys[] = { "roi", "roi_delta", "resilience", "stability",
+					    "scenario_degradation" };
+	const char *verdict = text_of(row, "verdict");
+
+	fprintf(out, "<tr><td>%s</td><td class=\"%s\">%s", text_of(row, "stage"), verdict, verdict);
+	put_why(out, json_object_get(row, "why"));
+	fputs("</td>", out);
+	for (size_t i = 0; i < N_ELEMENTS(keys); i++) {
+		const json_t *value = json_object_get(row, keys[i]);
+
+		if (json_is_number(value))
+			fprintf(out, "<td class=\"n\">%.3f</td>", json_number_value(value));
+		else
+			fputs("<td class=\"n\">-</td>", out);
+	}
+	fputs("</tr>\n", out);
+}
+
+static void put_trajectory(FILE *out, const json_t *trajectory)
+{
+	const json_t *stages = json_object_get(trajectory, "stages");
+
+	if (!trajectory)
+		return;
+	fprintf(out, "<h2>Trajectory: %s", text_of(trajectory, "verdict"));
+	if (text_of(trajectory, "broke_at")[0])
+		fprintf(out, ", broke at %s%s", text_of(trajectory, "broke_at"),
+			json_is_true(json_object_get(trajectory, "recovered")) ? ", recovered later"
+									       : "");
+	fputs("</h2>\n<table><tr><th>Stage</th><th>Verdict</th><th>Worth</th><th>Difference</th>"
+	      "<th>Resilience</th><th>Stability</th><th>Degradation</th></tr>\n",
+	      out);
+	for (size_t i = 0; i < json_array_size(stages); i++)
+		put_stage(out, json_array_get(stages, i));
+	fputs("</table>\n", out);
+	put_curve(out, stages);
+}
+
+/* All but the cells, which come behind it. */
+static void put_head(FILE *out, const json_t *report)
 {
 	const json_t *rows = json_object_get(report, "scenarios");
-	const json_t *cells = json_object_get(report, "cells");
 
 	fputs(head, out);
 	fputs("<title>", out);
@@ -218,28 +295,28 @@ static void put_page(FILE *out, const json_t *report)
 		number_of(report, "replicates"), number_of(report, "slo_ms"));
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		put_row(out, json_array_get(rows, i));
-	fputs("</table>\n<p>In the charts, blue is with the conditions and grey without.</p>\n",
-	      out);
+	fputs("</table>\n", out);
+	put_trajectory(out, json_object_get(report, "trajectory"));
+	fputs("<p>In the charts, blue is with the conditions and grey without.</p>\n", out);
 	for (size_t i = 0; i < N_ELEMENTS(charts); i++)
 		put_chart(out, &charts[i], rows);
+}
+
+static int put_cells(FILE *out, const struct mr_matrix_report *report, struct mr_error *err)
+{
+	int r;
+
 	fputs("<h2>Cells</h2>\n<table><tr><th>n</th><th>Scenario</th><th>Level</th>"
 	      "<th>Replicate</th><th>Arm</th><th>Seed</th><th>Verdict</th><th>Passed</th>"
 	      "<th>At once</th><th>ms</th><th>Why it failed</th></tr>\n",
 	      out);
-	for (size_t i = 0; i < json_array_size(cells); i++)
-		put_cell(out, json_array_get(cells, i));
+	r = mr_matrix_put_cells(report, put_cell, out, err);
 	fputs("</table>\n</body></html>\n", out);
+	return r;
 }
 
-int mr_matrix_html(const json_t *report, const char *path, struct mr_error *err)
+int mr_matrix_html(const struct mr_matrix_report *report, FILE *out, struct mr_error *err)
 {
-	struct mr_outfile file = MR_OUTFILE_INIT;
-	int r = mr_outfile_open(path, 0644, &file, err);
-
-	if (r == 0) {
-		put_page(file.stream, report);
-		r = mr_outfile_commit(&file, err);
-	}
-	mr_outfile_deinit(&file);
-	return r;
+	put_head(out, report->head);
+	return put_cells(out, report, err);
 }

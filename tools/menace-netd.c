@@ -4,7 +4,7 @@
  *
  *   menace-netd MODE
  *
- * Started by menace-run for a run whose network is neither nothing nor the host's; see
+ * Started by menace-run for a run whose network is answered for, or delayed; see
  * netns/netd.h for what it is given.  It reads what a hostile program sends, so it
  * confines itself before the first byte: no capabilities, a user of its own, no file, few
  * system calls, little memory.  One row of modes[] is one mode.
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "netns/netd.h"
+#include "netns/relay.h"
 #include "netns/stub_wire.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
@@ -34,6 +35,7 @@ static const struct mode {
 } modes[] = {
 	{ "stub", mr_stub_main },
 	{ "allowlist", mr_gate_main },
+	{ MR_RELAY_MODE, mr_relay_main },
 };
 
 static int read_config(struct mr_netd *netd, char **ret, struct mr_error *err)

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "bpf/kinds.h"
+#include "bpf/loaded.h"
 #include "bpf/loader.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
@@ -80,7 +81,7 @@ static int entries(void)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
-	return mr_loader_entries(print_entry, NULL, &err) < 0 ? fail(&err) : 0;
+	return mr_loaded_entries(print_entry, NULL, &err) < 0 ? fail(&err) : 0;
 }
 
 static void print_program(void *owner, const char *name, uint32_t verified, uint64_t missed)
@@ -91,10 +92,10 @@ static void print_program(void *owner, const char *name, uint32_t verified, uint
 
 static int programs(void)
 {
-	const struct mr_loader_programs to = { .take = print_program };
+	const struct mr_loaded_programs to = { .take = print_program };
 	struct mr_error err = MR_ERROR_INIT;
 
-	return mr_loader_programs(&to, &err) < 0 ? fail(&err) : 0;
+	return mr_loaded_programs(&to, &err) < 0 ? fail(&err) : 0;
 }
 
 static void print_kind(void *owner, const char *name, int errnum)

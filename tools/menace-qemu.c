@@ -6,6 +6,7 @@
  *
  *   main
  *     mr_errand_open     what is to be done
+ *     mr_disk_run        runtime/backend/qemu_disk.c: in a machine with a disk of its own, or
  *     mr_qemu_run        runtime/backend/qemu.c: machines, until one has done it
  *       mr_vm_run          runtime/backend/qemu_vm.c: one machine
  *     mr_errand_report   the result
@@ -22,6 +23,7 @@
 #include "runtime/backend/errand.h"
 #include "runtime/backend/handover.h"
 #include "runtime/backend/qemu.h"
+#include "runtime/backend/qemu_disk.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
@@ -67,14 +69,15 @@ static int open_signals(struct mr_error *err)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return mr_err(err, MR_E_SYS, errno, "signals: %m");
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "signalfd: %m") : fd;
+	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m") : fd;
 }
 
 static int probe(struct mr_errand *errand, const struct mr_qemu_opts *opts, struct mr_error *err)
 {
 	struct mr_error why = MR_ERROR_INIT;
 	json_t *facts = NULL;
-	int r = mr_qemu_probe(opts, &facts, &why);
+	int r = mr_spec_wants_vm(&errand->spec) ? mr_disk_probe(opts, &facts, &why)
+						: mr_qemu_probe(opts, &facts, &why);
 
 	return mr_errand_report_probe(errand, r == 0, r == 0 ? NULL : why.msg, 0, facts, err);
 }
@@ -85,7 +88,7 @@ static int serve(struct mr_errand *errand, const struct mr_qemu_opts *opts, stru
 
 	if (errand->probe_only)
 		return probe(errand, opts, err);
-	result = mr_qemu_run(opts);
+	result = mr_spec_wants_vm(&errand->spec) ? mr_disk_run(opts) : mr_qemu_run(opts);
 	return result ? mr_errand_report(errand, result, err)
 		      : mr_err(err, MR_E_SYS, EPIPE, "menace-run is gone");
 }

@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,12 +22,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "tools/session.h"
+#include "tools/subruns.h"
 
 #define SNIPPET_MAX (16 * 1024 * 1024)
 
@@ -46,13 +49,15 @@ int mr_session_signals(struct mr_error *err)
 	sigemptyset(&set);
 	for (size_t i = 0; i < N_ELEMENTS(taken); i++)
 		sigaddset(&set, taken[i]);
+	sigaddset(&set, SIGTTIN); /* reading a terminal from behind is an error then, and no stop */
 	/* A closed pipe and a file that may not grow (ulimit -f) are errors of the write that met
 	 * them, not the end of us and of all other runs. */
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
 	    sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return mr_err(err, MR_E_SYS, errno, "signals: %m");
+	sigdelset(&set, SIGTTIN);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "signalfd: %m") : fd;
+	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m") : fd;
 }
 
 static bool was_closed[3];
@@ -62,6 +67,21 @@ bool mr_session_was_closed(int fd)
 	return fd >= 0 && fd < 3 && was_closed[fd];
 }
 
+/* By now numbers that were closed are in use by us: all of ours are closed on exec, and what is inherited
+ * never is. */
+int mr_session_check_fd(const char *what, uint64_t fd, bool writes, struct mr_error *err)
+{
+	int flags = fd > INT_MAX ? -1 : fcntl((int)fd, F_GETFD);
+
+	if (flags < 0 || (flags & FD_CLOEXEC) || mr_session_was_closed((int)fd))
+		return mr_err(err, MR_E_USAGE, EBADF, "%s: that descriptor is not open", what);
+	flags = fcntl((int)fd, F_GETFL);
+	if (flags < 0 || (flags & O_PATH) || (flags & O_ACCMODE) == (writes ? O_RDONLY : O_WRONLY))
+		return mr_err(err, MR_E_USAGE, EBADF, "%s: that descriptor is not open for %s",
+			      what, writes ? "writing" : "reading");
+	return 0;
+}
+
 int mr_session_flush(const char *what, bool written, struct mr_error *err)
 {
 	if (mr_session_was_closed(STDOUT_FILENO))
@@ -69,22 +89,6 @@ int mr_session_flush(const char *what, bool written, struct mr_error *err)
 	else if (written && fflush(stdout) == 0)
 		return 0;
 	return mr_err(err, MR_E_SYS, errno, "%s: write to standard output: %m", what);
-}
-
-/* A closed 0, 1 or 2 would be taken by the next open, and then written to as if it were it. */
-static int fill_standard_fds(struct mr_error *err)
-{
-	for (int fd = 0; fd < 3; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0)
-			continue;
-		was_closed[fd] = true;
-		if (open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
-			return mr_err(err, MR_E_SYS, errno,
-				      "descriptor %d is closed and /dev/null "
-				      "cannot stand in: %m",
-				      fd);
-	}
-	return 0;
 }
 
 /* Rights that the caller does not have would have to be guarded at every path and file. */
@@ -151,23 +155,43 @@ static int refuse_closed_batch(struct mr_error *err)
 	return 0;
 }
 
+static int check_ready_fd(const char *option, int fd, bool writes, struct mr_error *err)
+{
+	mr_auto_free char *what = mr_str_format("--%s %d", option, fd);
+
+	return fd < 0 ? 0 : mr_session_check_fd(what, (uint64_t)fd, writes, err);
+}
+
+static int check_ready_fds(const struct mr_ready_fds *fds, struct mr_error *err)
+{
+	int r = check_ready_fd("ready-fd", fds->ready_fd, true, err);
+
+	return r < 0 ? r : check_ready_fd("block-fd", fds->block_fd, false, err);
+}
+
 static int run(struct mr_cli *cli)
 {
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_run_host host;
-	int status;
+	int status, r;
 
 	if ((cli->snippet_from_stdin && read_snippet(cli, &err) < 0) ||
-	    (cli->batch && refuse_closed_batch(&err) < 0))
+	    (cli->batch && refuse_closed_batch(&err) < 0) || check_ready_fds(&cli->ready, &err) < 0)
 		return mr_session_fail(&err);
 	if (mr_run_host_open(&host, &err) < 0)
 		return mr_session_fail(&err);
-	if (cli->dry_run)
+	host.subruns = &mr_subruns;
+	r = cli->cgroup_parent ? mr_cgroup_host_below(host.cgroups, cli->cgroup_parent, &err) : 0;
+	if (r < 0) {
+		mr_err_wrap(&err, r, "--cgroup-parent");
+		status = mr_session_fail(&err);
+	} else if (cli->dry_run) {
 		status = mr_dry_run_main(&host, cli);
-	else if (cli->batch)
+	} else if (cli->batch) {
 		status = mr_batch_main(&host, cli);
-	else
+	} else {
 		status = mr_single_main(&host, cli);
+	}
 	mr_run_host_close(&host);
 	return status;
 }
@@ -190,14 +214,15 @@ static void keep_heap(void)
 
 int main(int argc, char **argv)
 {
+	static const int stand_ins[] = { O_RDONLY, O_WRONLY, O_WRONLY };
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_cli cli;
 	int status;
 
 	keep_heap();
 	mr_log_init("menace-run", MR_LOG_NOTICE, MR_LOG_TEXT);
-	if (fill_standard_fds(&err) < 0 || refuse_borrowed_rights(&err) < 0 ||
-	    mr_cli_parse(argc, argv, &cli, &err) < 0)
+	if (mr_fill_standard_fds(stand_ins, was_closed, &err) < 0 ||
+	    refuse_borrowed_rights(&err) < 0 || mr_cli_parse(argc, argv, &cli, &err) < 0)
 		return mr_session_fail(&err);
 	mr_log_init("menace-run", log_level(cli.verbosity), cli.log_format);
 	for (size_t i = 0; i < cli.warnings.n; i++)

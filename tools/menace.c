@@ -7,23 +7,31 @@
  *       cmd_NAME.c            mr_cmd_open(): spool taken in, store opened; rows as JSON
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/io.h"
 #include "runtime/base/log.h"
+#include "runtime/spec/spec.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "tools/cmd.h"
 
+/* Never 0: MR_E_NONE is what was not found, which is no error of the machine but one of the call. */
 static int fail(const struct mr_error *err)
 {
+	int status = mr_errc_exit_status(err->code);
+
 	mr_log_error("%s", err->msg);
-	return mr_errc_exit_status(err->code);
+	return status ? status : 1;
 }
 
 /* --- options --------------------------------------------------------------- */
@@ -198,6 +206,23 @@ static int divide_words(const struct mr_cmd *cmd, int argc, char **argv, char **
 	return n_own;
 }
 
+static void warn_environment(void)
+{
+	struct mr_strv warnings = { 0 };
+
+	mr_preset_warn_environment(environ, &warnings);
+	for (size_t i = 0; i < warnings.n; i++)
+		mr_log_warn("%s", warnings.v[i]);
+	mr_strv_clear(&warnings);
+}
+
+static int call(const struct mr_cmd *cmd, void *values, char **words, struct mr_error *err)
+{
+	if (cmd->heeds_environment)
+		warn_environment();
+	return cmd->run(values, words, err);
+}
+
 static int run_passing_on(const struct mr_cmd *cmd, int argc, char **argv, void *values,
 			  struct mr_error *err)
 {
@@ -210,7 +235,7 @@ static int run_passing_on(const struct mr_cmd *cmd, int argc, char **argv, void 
 		return r;
 	if (((const struct mr_cmd_common *)values)->help)
 		return print_command_help(cmd);
-	return cmd->run(values, others, err);
+	return call(cmd, values, others, err);
 }
 
 static int run_with(const struct mr_cmd *cmd, int argc, char **argv, void *values)
@@ -230,15 +255,12 @@ static int run_with(const struct mr_cmd *cmd, int argc, char **argv, void *value
 		return print_command_help(cmd);
 	words = (size_t)(argc - optind);
 	if (words < cmd->min_words || words > cmd->max_words) {
-		mr_log_error("usage: menace %s [OPTIONS] %s; see menace %s --help", cmd->name,
-			     cmd->synopsis, cmd->name);
+		mr_log_error("usage: menace %s [OPTIONS]%s%s; see menace %s --help", cmd->name,
+			     cmd->synopsis[0] ? " " : "", cmd->synopsis, cmd->name);
 		return 2;
 	}
-	r = cmd->run(values, argv + optind, &err);
-	if (r >= 0)
-		return r;
-	r = fail(&err);
-	return r == 0 ? 1 : r; /* MR_E_NONE: found nothing */
+	r = call(cmd, values, argv + optind, &err);
+	return r < 0 ? fail(&err) : r;
 }
 
 static int run_command(const struct mr_cmd *cmd, int argc, char **argv)
@@ -298,7 +320,7 @@ static int print_help(void)
 	printf("Usage: menace COMMAND [OPTIONS] [WORDS]\n"
 	       "Look at what menace-run did, and prepare what it shall do.  See menace(1).\n\n");
 	for (size_t i = 0; mr_cmd_get(i); i++)
-		printf("  %-8s %s\n", mr_cmd_get(i)->name, mr_cmd_get(i)->summary);
+		printf("  %-17s %s\n", mr_cmd_get(i)->name, mr_cmd_get(i)->summary);
 	printf("\nmenace COMMAND --help says more.\n");
 	return 0;
 }
@@ -319,8 +341,21 @@ static int refuse_command(const char *word)
 	return 2;
 }
 
+static int run_word(int argc, char **argv);
+
+/* "menace help pool drain" is "menace pool drain --help". */
+static int run_help_of(int argc, char **argv)
+{
+	char help[] = "--help";
+	char *words[] = { argv[0], argv[2], argc > 3 ? argv[3] : help, help, NULL };
+
+	return run_word(argc > 3 ? 4 : 3, words);
+}
+
 static int run_word(int argc, char **argv)
 {
+	if (argc > 2 && is_help(argv[1]) && !is_help(argv[2]))
+		return run_help_of(argc, argv);
 	if (argc < 2 || is_help(argv[1]))
 		return print_help() + (argc < 2 ? 2 : 0);
 	if (strcmp(argv[1], "--version") == 0)
@@ -333,17 +368,47 @@ static int run_word(int argc, char **argv)
 	return refuse_command(argv[1]);
 }
 
+/* Has the reader gone?  What a pipe says of itself, for whom the error of the write is long gone. */
+static bool is_unread(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+/* Exit status, from that of the command: output that is lost is a failure, one that nobody reads
+ * any more is none. */
+static int end_output(int status)
+{
+	if (fflush(stdout) != 0) {
+		if (errno == EPIPE)
+			return status;
+		mr_log_error("standard output: %m");
+		return 125;
+	}
+	/* An earlier write, and errno is of something else by now. */
+	if (!ferror(stdout) || is_unread())
+		return status;
+	mr_log_error("standard output: not all of it could be written");
+	return 125;
+}
+
+/* What is read from a closed standard input or printed into a closed output shall fail as ever, and
+ * who is started by us find them closed; messages go nowhere. */
+static int fill_standard_fds(void)
+{
+	static const int stand_ins[] = { O_WRONLY | O_CLOEXEC, O_RDONLY | O_CLOEXEC, O_WRONLY };
+	struct mr_error err = MR_ERROR_INIT;
+	bool was_closed[3];
+
+	return mr_fill_standard_fds(stand_ins, was_closed, &err) < 0 ? fail(&err) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	int status;
 
 	mr_log_init("menace", MR_LOG_NOTICE, MR_LOG_TEXT);
-	status = run_word(argc, argv);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		if (errno == EPIPE)
-			return status;
-		mr_log_error("standard output: %s", strerror(errno));
-		return 125;
-	}
-	return status;
+	status = fill_standard_fds();
+	return end_output(status ? status : run_word(argc, argv));
 }

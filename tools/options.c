@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
@@ -211,6 +212,35 @@ static int take_store(struct mr_cli_parse *parse, const char *arg, struct mr_err
 	return 0;
 }
 
+static int take_cgroup_parent(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	if (!mr_cgroup_name_ok(arg))
+		return refuse_value(err, arg, "a name of A-Z a-z 0-9 . _ -");
+	mr_freep(&parse->cli.cgroup_parent);
+	parse->cli.cgroup_parent = mr_str_dup(arg);
+	return 0;
+}
+
+static int take_fd(int *ret, const char *arg, struct mr_error *err)
+{
+	uint64_t fd = 0;
+
+	if (mr_units_parse_count(arg, &fd, NULL) < 0 || fd <= STDERR_FILENO || fd > FD_MAX)
+		return refuse_value(err, arg, "the number of a descriptor, not 0, 1 or 2");
+	*ret = (int)fd;
+	return 0;
+}
+
+static int take_ready_fd(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return take_fd(&parse->cli.ready.ready_fd, arg, err);
+}
+
+static int take_block_fd(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
+{
+	return take_fd(&parse->cli.ready.block_fd, arg, err);
+}
+
 static int take_jobs(struct mr_cli_parse *parse, const char *arg, struct mr_error *err)
 {
 	uint64_t jobs = 0;
@@ -240,6 +270,7 @@ static int take_log_format(struct mr_cli_parse *parse, const char *arg, struct m
 		return 0;                                                                \
 	}
 TAKE_SWITCH(take_batch, batch = true)
+TAKE_SWITCH(take_brief, brief = true)
 TAKE_SWITCH(take_summary, summary = true)
 TAKE_SWITCH(take_dry_run, dry_run = true)
 TAKE_SWITCH(take_quiet, verbosity--)

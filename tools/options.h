@@ -34,6 +34,7 @@ struct mr_cli_parse {
 	char label[MR_OPTABLE_LABEL_SIZE]; /* of the option that is being applied */
 	const char *code; /* -c */
 	const char *lang; /* --lang */
+	const char *stdin_reader; /* name of the option that reads standard input, or NULL */
 };
 
 typedef int mr_cli_take_fn(struct mr_cli_parse *parse, const char *arg, struct mr_error *err);

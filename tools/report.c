@@ -10,6 +10,7 @@
 
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/base/str.h"
 #include "tools/session.h"
 
 #define ROWS_SHOWN 12
@@ -40,21 +41,13 @@ static json_int_t integer(const json_t *json, const char *path)
 	return json_integer_value(at(json, path));
 }
 
-/* Printable copy of a hostile name, in a static buffer.  The controls from U+0080 are two bytes, of
- * which terminals take U+009B for the beginning of an escape sequence. */
+/* Printable copy of a hostile name, in a static buffer. */
 static const char *printable(const char *s)
 {
 	static char buf[200];
-	size_t n = 0;
 
-	for (; *s && n + 1 < sizeof(buf); s++) {
-		const unsigned char c = (unsigned char)s[0], next = (unsigned char)s[1];
-		const bool is_c1 = c == 0xc2 && next >= 0x80 && next < 0xa0;
-
-		buf[n++] = c < 0x20 || c == 0x7f || is_c1 ? '?' : *s;
-		s += is_c1;
-	}
-	buf[n] = '\0';
+	snprintf(buf, sizeof(buf), "%s", s);
+	mr_str_make_printable(buf);
 	return buf;
 }
 

@@ -73,7 +73,7 @@ int mr_screen_open(struct mr_screen *screen, struct mr_error *err)
 		return mr_err(err, MR_E_SYS, errno, "signals: %m");
 	screen->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (screen->signals < 0)
-		return mr_err(err, MR_E_SYS, errno, "signalfd: %m");
+		return mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m");
 	r = take(screen, err);
 	if (r < 0)
 		mr_screen_close(screen);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "runtime/base/loop.h"
 #include "runtime/supervise/run.h"
@@ -28,6 +29,9 @@ void mr_report_notice(const struct json_t *result);
 
 /* menace-run.c: was this one of 0, 1 and 2 closed when we were started?  /dev/null stands there. */
 bool mr_session_was_closed(int fd);
+/* Is that number a descriptor of the caller's that can be written to, or read from?  what: the option, for
+ * the message. */
+int mr_session_check_fd(const char *what, uint64_t fd, bool writes, struct mr_error *err);
 /* Text written to standard output: 0, or an error that names it (what: the noun in front). */
 int mr_session_flush(const char *what, bool written, struct mr_error *err);
 /* Signals we take by descriptor, blocked for the process. Descriptor or negative errno. */

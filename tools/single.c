@@ -9,14 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -27,6 +24,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
+#include "runtime/supervise/links.h"
 #include "tools/session.h"
 #include "tools/to_store.h"
 #include "tools/where.h"
@@ -50,6 +48,7 @@ static void leave_raw(struct single *s)
 	s->raw = false;
 }
 
+/* Left as soon as the program has ended: our own messages are not written for a raw terminal. */
 static void enter_raw(struct single *s)
 {
 	struct termios raw;
@@ -107,66 +106,13 @@ static void on_signal(struct mr_source *source, uint32_t events)
 	}
 }
 
-/* Is this the folder that some mount shows writable? */
-static bool is_shown_writable(const struct mr_spec *spec, const char *path)
-{
-	struct stat here, source;
-
-	if (stat(path, &here) < 0)
-		return false;
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == MR_MOUNT_RW &&
-		    stat(spec->mounts[i].source, &source) == 0 && S_ISDIR(source.st_mode) &&
-		    source.st_dev == here.st_dev && source.st_ino == here.st_ino)
-			return true;
-	return false;
-}
-
-/* How much of an absolute path leads to a folder that the program may write; 0: none. */
-static size_t writable_prefix(const struct mr_spec *spec, const char *path)
-{
-	for (const char *p = strchr(path, '/'); p; p = strchr(p + 1, '/')) {
-		mr_auto_free char *prefix = mr_str_ndup(path, (size_t)(p - path) + 1);
-
-		if (is_shown_writable(spec, prefix))
-			return (size_t)(p - path) + 1;
-	}
-	return 0;
-}
-
-/*
- * Whose links are followed.  The last name never is one.  Those of the caller's own folders are
- * (/var/run): they lead with his own rights to where he wants, and the file is opened before the
- * program starts, so what it does meanwhile to any name on the way changes nothing.  But a folder
- * that this run shows writable may hold links that an earlier run left: from there on none is.
- */
-static int open_beyond_links(const struct mr_spec *spec, const char *path, int flags)
-{
-	mr_auto_free char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
-	mr_auto_free char *whole = cwd ? mr_str_format("%s/%s", cwd, path) : mr_str_dup(path);
-	const struct open_how how = { .flags = (uint64_t)(unsigned int)flags,
-				      .mode = 0644,
-				      .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	size_t n = writable_prefix(spec, whole);
-	mr_auto_free char *folder = mr_str_ndup(whole, n);
-	mr_auto_close int dir = -1;
-	const char *rest = whole + n;
-
-	if (n == 0)
-		return open(path, flags, 0644);
-	dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return dir < 0 ? -1
-		       : (int)syscall(SYS_openat2, dir, rest + strspn(rest, "/"), &how,
-				      sizeof(how));
-}
-
 /* Never waiting for the reader of a fifo: it may be planted. */
 static int open_json_file(struct single *s, const struct mr_spec *spec, const char *path,
 			  struct mr_error *err)
 {
-	s->json_fd = open_beyond_links(spec, path,
-				       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK |
-					       O_CLOEXEC | O_NOCTTY);
+	s->json_fd = mr_links_open(spec, path,
+				   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK |
+					   O_CLOEXEC | O_NOCTTY);
 	s->json_own = true;
 	if (s->json_fd < 0 && errno == ENXIO)
 		return mr_err(err, MR_E_USAGE, errno, "--json %s: a fifo that nobody reads", path);
@@ -178,6 +124,13 @@ static int open_json_file(struct single *s, const struct mr_spec *spec, const ch
 	if (s->json_fd < 0 || fcntl(s->json_fd, F_SETFL, 0) < 0)
 		return mr_err(err, MR_E_USAGE, errno, "--json %s: %m", path);
 	return 0;
+}
+
+static int check_json_fd(uint64_t fd, const char *target, struct mr_error *err)
+{
+	mr_auto_free char *what = mr_str_format("--json %s", target);
+
+	return mr_session_check_fd(what, fd, true, err);
 }
 
 /* "-", "FD:N" or a file. Opened before the run, so that a bad target costs nothing. */
@@ -194,16 +147,13 @@ static int open_json_target(struct single *s, const struct mr_cli *cli, struct m
 			return mr_err(err, MR_E_USAGE, EBADF,
 				      "--json -: standard output is closed");
 		s->json_fd = STDOUT_FILENO;
-		return 0;
+		return check_json_fd(STDOUT_FILENO, target, err);
 	}
 	if (strncmp(target, "FD:", 3) == 0) {
 		if (mr_units_parse_count(target + 3, &fd, err) < 0)
 			return mr_err_wrap(err, -EINVAL, "--json");
-		if (fd > INT_MAX || fcntl((int)fd, F_GETFD) < 0 || mr_session_was_closed((int)fd))
-			return mr_err(err, MR_E_USAGE, EBADF,
-				      "--json %s: that descriptor is not open", target);
 		s->json_fd = (int)fd;
-		return 0;
+		return check_json_fd(fd, target, err);
 	}
 	return open_json_file(s, &cli->spec, target, err);
 }
@@ -297,6 +247,7 @@ static int drive(struct single *s, struct mr_run_host *host, struct mr_error *er
 
 	while (r >= 0 && !is_done(s))
 		r = mr_loop_run_once(host->loop, -1, err);
+	leave_raw(s);
 	if (r >= 0 && s->run)
 		mr_run_collect(s->run, NULL, NULL);
 	return r < 0 ? r : 0;
@@ -308,8 +259,11 @@ static void start(struct single *s, struct mr_run_host *host, const struct mr_ru
 					      .choice = &s->where.choice,
 					      .stdin_fd = opts->stdin_fd,
 					      .stdout_fd = opts->stdout_fd,
-					      .stderr_fd = opts->stderr_fd };
+					      .stderr_fd = opts->stderr_fd,
+					      .ready = opts->ready };
 
+	if (opts->spec->sandbox_tty)
+		enter_raw(s);
 	if (s->where.choice.backend == MR_BACKEND_NATIVE)
 		s->run = mr_run_start(host, opts);
 	else
@@ -337,7 +291,7 @@ static int run_somewhere(struct single *s, struct mr_run_host *host, const struc
 {
 	struct mr_error err = MR_ERROR_INIT, refusal = MR_ERROR_INIT;
 
-	mr_where_init(&s->where, &cli->spec);
+	mr_where_init(&s->where, &cli->spec, cli->cgroup_parent);
 	do {
 		if (mr_where_next(&s->where, refusal.code ? &refusal : NULL, &err) < 0)
 			return report_refusal(s, cli, store, &err);
@@ -356,7 +310,8 @@ int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
 	struct mr_run_opts opts = { .spec = &cli->spec,
 				    .stdin_fd = STDIN_FILENO,
 				    .stdout_fd = STDOUT_FILENO,
-				    .stderr_fd = STDERR_FILENO };
+				    .stderr_fd = STDERR_FILENO,
+				    .ready = &cli->ready };
 	int signals, status;
 
 	if (open_json_target(&s, cli, &err) < 0)
@@ -370,10 +325,7 @@ int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
 	    mr_loop_add(host->loop, &s.signals, signals, EPOLLIN, on_signal, &s, &err) < 0)
 		return mr_session_fail(&err);
 	mr_to_store_init(&store, cli->store);
-	if (cli->spec.sandbox_tty)
-		enter_raw(&s);
 	status = run_somewhere(&s, host, cli, &opts, &store);
-	leave_raw(&s);
 	mr_to_store_deinit(&store);
 	json_decref(s.refused);
 	mr_run_free(s.run);

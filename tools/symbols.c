@@ -29,7 +29,7 @@
 #include "runtime/base/loop.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
-#include "runtime/supervise/text.h"
+#include "runtime/base/text.h"
 
 #define MODULES_MAX 8
 #define FRAMES_MAX 64

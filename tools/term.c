@@ -30,46 +30,28 @@ bool mr_term_has_colour(void)
 	return known > 0;
 }
 
-/* Code point of the well-formed sequence at p and its length. */
-static uint32_t decode(const unsigned char *p, size_t *ret_length)
-{
-	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	uint32_t code = p[0] & masks[n];
-
-	for (size_t i = 1; i < n; i++)
-		code = code << 6 | (p[i] & 0x3f);
-	*ret_length = n;
-	return code;
-}
-
-/* Things that move, hide or turn what is around them. */
-static bool acts(uint32_t code)
-{
-	return (code >= 0x80 && code < 0xa0) || code == 0xad || code == 0x61c ||
-	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
-	       (code >= 0xfff9 && code <= 0xfffb) || (code >= 0xe0000 && code <= 0xe007f);
-}
-
 char *mr_term_safe(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)(text ? text : "-");
-	bool utf8 = mr_str_utf8_valid(p, strlen((const char *)p));
-	char *copy = mr_str_alloc(strlen((const char *)p) * 5 + 1);
+	size_t left = strlen((const char *)p);
+	bool utf8 = mr_str_utf8_valid(p, left);
+	char *copy = mr_str_alloc(left * 5 + 1);
 	char *out = copy;
 
-	while (*p) {
+	while (left > 0) {
 		size_t n = 1;
-		uint32_t code = utf8 ? decode(p, &n) : *p;
+		uint32_t code = *p;
 
+		if (utf8)
+			n = mr_str_utf8_next(p, left, &code);
 		if (code < 0x20 || code == 0x7f || (!utf8 && code >= 0x80))
 			out += snprintf(out, 5, "\\x%02x", (unsigned int)code);
-		else if (utf8 && acts(code))
+		else if (mr_str_acts(code))
 			out += snprintf(out, 11, "\\u{%x}", (unsigned int)code);
 		else
 			out = mempcpy(out, p, n);
 		p += n;
+		left -= n;
 	}
 	return copy;
 }
@@ -95,11 +77,10 @@ void mr_term_cell(enum mr_term_style style, const char *text, int width)
 	char *p = safe;
 
 	for (; *p && shown < width; shown++) {
-		size_t n = 1;
+		uint32_t code;
+		size_t n = mr_str_utf8_next(p, strlen(p), &code);
 
-		if (mr_str_utf8_valid(p, strlen(p)))
-			decode((const unsigned char *)p, &n);
-		p += n;
+		p += n > 0 ? n : 1;
 	}
 	if (*p && width > 1) {
 		/* Too long: the last column says so. */

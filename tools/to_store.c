@@ -22,11 +22,11 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
+#include "runtime/base/text.h"
 #include "runtime/spec/spec.h"
 #include "runtime/store/canon.h"
 #include "runtime/store/record.h"
 #include "runtime/store/redact.h"
-#include "runtime/supervise/text.h"
 
 #define ARGV_MAX 8192
 #define HEAD_MAX 1024

@@ -15,13 +15,15 @@
 #include "runtime/base/str.h"
 #include "runtime/supervise/lease.h"
 
-void mr_where_init(struct mr_where *where, const struct mr_spec *spec)
+void mr_where_init(struct mr_where *where, const struct mr_spec *spec, const char *cgroup_parent)
 {
 	*where = (struct mr_where){ .spec = spec };
 	for (unsigned int b = MR_BACKEND_NATIVE; b <= MR_BACKEND_QEMU; b++)
 		where->facts[b] = (struct mr_backend_facts){ .asked = true, .can = true };
 	where->in = (struct mr_choose_in){ .wish = (enum mr_backend)spec->sandbox_backend,
 					   .needs = mr_backend_needs(spec) };
+	if (cgroup_parent)
+		where->in.needs |= MR_NEED_BIT(cgroup_parent);
 }
 
 static void tell(const struct mr_choice *choice)
@@ -32,10 +34,17 @@ static void tell(const struct mr_choice *choice)
 	if (choice->backend == MR_BACKEND_NATIVE)
 		return;
 	mr_str_init(&losses, buf, sizeof(buf));
-	for (unsigned int i = 0; i < MR_NEED_COUNT_; i++)
+	for (unsigned int i = 0; i < MR_NEED_COUNT_; i++) {
+		const enum mr_backend_need need = (enum mr_backend_need)i;
+
 		if (choice->lost >> i & 1)
-			mr_str_printf(&losses, "%s%s", losses.len ? ", " : "",
-				      mr_backend_need_name((enum mr_backend_need)i));
+			mr_str_printf(&losses, "%s%s%s", losses.len ? ", " : "",
+				      mr_backend_can(choice->backend, need, NULL) ==
+						      MR_BACKEND_MAY_LOSE
+					      ? "perhaps "
+					      : "",
+				      mr_backend_need_name(need));
+	}
 	mr_log_notice("backend %s (%s); lost: %s", mr_backend_name(choice->backend), choice->why,
 		      losses.len ? buf : "nothing");
 }

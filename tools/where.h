@@ -19,7 +19,8 @@ struct mr_where {
 	struct mr_choice choice; /* of the last mr_where_next() */
 };
 
-void mr_where_init(struct mr_where *where, const struct mr_spec *spec);
+/* cgroup_parent: of --cgroup-parent, or NULL. */
+void mr_where_init(struct mr_where *where, const struct mr_spec *spec, const char *cgroup_parent);
 /* Choose; refused (or NULL): why the last choice could not begin.  A line tells of a choice that is
  * not native.  MR_E_KERNEL: none is left. */
 int mr_where_next(struct mr_where *where, const struct mr_error *refused, struct mr_error *err);

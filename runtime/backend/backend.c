@@ -7,6 +7,7 @@
  */
 #include "runtime/backend/backend.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
@@ -48,6 +49,10 @@ struct need_row {
 	{                             \
 		MR_BACKEND_LOSS, text \
 	}
+#define MAY_LOSE(text)                    \
+	{                                 \
+		MR_BACKEND_MAY_LOSE, text \
+	}
 #define CANNOT                          \
 	{                               \
 		MR_BACKEND_CANNOT, NULL \
@@ -61,6 +66,7 @@ static const struct need_row needs[MR_NEED_COUNT_] = {
 };
 #undef CAN
 #undef LOSS
+#undef MAY_LOSE
 #undef CANNOT
 
 const char *mr_backend_name(enum mr_backend backend)
@@ -115,6 +121,13 @@ static bool always(const struct mr_spec *spec)
 	return true;
 }
 
+/* Nothing of a spec: who knows of it adds it. */
+static bool never(const struct mr_spec *spec)
+{
+	(void)spec;
+	return false;
+}
+
 static bool wants_telemetry(const struct mr_spec *spec)
 {
 	return spec->telemetry_level != MR_TELEMETRY_OFF;
@@ -163,10 +176,23 @@ static bool are_utf8(const struct mr_strv *texts)
 	return true;
 }
 
+/* Variables that are handed on have the values that they have here. */
+static bool are_passed_utf8(const struct mr_strv *names)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		const char *value = getenv(names->v[i]);
+
+		if (value && (!is_utf8(names->v[i]) || !is_utf8(value)))
+			return false;
+	}
+	return true;
+}
+
 static bool wants_bytes(const struct mr_spec *spec)
 {
-	if (!are_utf8(&spec->argv) || !are_utf8(&spec->env) || !is_utf8(spec->sandbox_cwd) ||
-	    !is_utf8(spec->snippet_path))
+	if (!are_utf8(&spec->argv) || !are_utf8(&spec->env) || !are_passed_utf8(&spec->env_pass) ||
+	    !is_utf8(spec->sandbox_cwd) || !is_utf8(spec->snippet_path) ||
+	    !is_utf8(spec->sandbox_image))
 		return true;
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		if (!is_utf8(spec->mounts[i].source) || !is_utf8(spec->mounts[i].dest))
@@ -210,6 +236,18 @@ static bool wants_disk(const struct mr_spec *spec)
 	return spec->limits_disk_bytes != MR_UNLIMITED || spec->limits_disk_inodes != MR_UNLIMITED;
 }
 
+static bool wants_cpu_time(const struct mr_spec *spec)
+{
+	return spec->limits_cpu_time_ms != MR_UNLIMITED;
+}
+
+/* With a limit of memory an engine takes both. */
+static bool wants_swap(const struct mr_spec *spec)
+{
+	return spec->limits_memory_max_bytes == MR_UNLIMITED &&
+	       spec->limits_swap_max_bytes != MR_UNLIMITED;
+}
+
 static bool wants_net_none(const struct mr_spec *spec)
 {
 	return spec->net_mode == MR_NET_NONE;
@@ -223,6 +261,14 @@ static bool wants_loopback(const struct mr_spec *spec)
 static bool wants_stub(const struct mr_spec *spec)
 {
 	return spec->net_mode == MR_NET_STUB;
+}
+
+static bool wants_commands(const struct mr_spec *spec)
+{
+	for (size_t i = 0; i < spec->mocks.n; i++)
+		if (spec->mocks.v[i].by_command)
+			return true;
+	return false;
 }
 
 static bool wants_allowlist(const struct mr_spec *spec)
@@ -248,9 +294,10 @@ static bool wants_failures(const struct mr_spec *spec)
 	return mr_spec_failures(spec) != 0;
 }
 
+/* A machine has its programs on its disk; that a container would have had another is then no matter. */
 static bool wants_image(const struct mr_spec *spec)
 {
-	return spec->sandbox_image[0] != '\0';
+	return spec->sandbox_image[0] != '\0' && !mr_spec_wants_vm(spec);
 }
 
 static bool (*const wants[MR_NEED_COUNT_])(const struct mr_spec *spec) = {
@@ -274,16 +321,21 @@ static bool (*const wants[MR_NEED_COUNT_])(const struct mr_spec *spec) = {
 	[MR_NEED_tty] = wants_tty,
 	[MR_NEED_userns] = wants_userns,
 	[MR_NEED_disk] = wants_disk,
+	[MR_NEED_cpu_time] = wants_cpu_time,
+	[MR_NEED_swap] = wants_swap,
 	[MR_NEED_rw_mount] = wants_rw,
 	[MR_NEED_net_none] = wants_net_none,
 	[MR_NEED_loopback] = wants_loopback,
 	[MR_NEED_stub] = wants_stub,
+	[MR_NEED_commands] = wants_commands,
 	[MR_NEED_allowlist] = wants_allowlist,
 	[MR_NEED_net_host] = wants_net_host,
 	[MR_NEED_conditions] = wants_conditions,
 	[MR_NEED_failures] = wants_failures,
 	[MR_NEED_bytes] = wants_bytes,
 	[MR_NEED_image] = wants_image,
+	[MR_NEED_vm] = mr_spec_wants_vm,
+	[MR_NEED_cgroup_parent] = never,
 };
 
 uint64_t mr_backend_needs(const struct mr_spec *spec)

@@ -20,7 +20,12 @@ enum mr_backend_need {
 };
 #define MR_NEED_BIT(name) (UINT64_C(1) << MR_NEED_##name)
 
-enum mr_backend_can { MR_BACKEND_CAN, MR_BACKEND_LOSS, MR_BACKEND_CANNOT };
+enum mr_backend_can {
+	MR_BACKEND_CAN,
+	MR_BACKEND_LOSS,
+	MR_BACKEND_MAY_LOSE, /* which of the two the result says */
+	MR_BACKEND_CANNOT,
+};
 
 /* "auto", "native", "docker", "qemu". */
 const char *mr_backend_name(enum mr_backend backend);
@@ -37,5 +42,6 @@ enum mr_backend_need mr_backend_need_find(const char *name);
 enum mr_backend_can mr_backend_can(enum mr_backend backend, enum mr_backend_need need,
 				   const char **ret_loss);
 
-/* What this spec needs: MR_NEED_BITs. */
+/* What this spec needs, with the variables of our environment that it hands on: MR_NEED_BITs.  What the
+ * caller needs beside it (cgroup_parent) is not among them. */
 uint64_t mr_backend_needs(const struct mr_spec *spec);

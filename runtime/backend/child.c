@@ -2,9 +2,8 @@
 /*
  * Child
  *
- * The process is a group of its own: an interrupt from the terminal is the
- * caller's, who decides what of it goes on to whom.  A pidfd in the loop tells the
- * end, or of a runner (runner.h) the line that is its result.  A child that is given up gets
+ * The process is started as a runner's is (runner.h).  A pidfd in the loop tells the
+ * end, or of a runner the line that is its result.  A child that is given up gets
  * SIGTERM, by which menace-run takes its sandbox down before it goes; it is waited for.
  */
 #include "runtime/backend/child.h"
@@ -17,7 +16,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -42,10 +41,16 @@ struct mr_child {
 	int result_fd, said_fd;
 	struct mr_runners *runners; /* or NULL */
 	struct mr_runner runner;
+	struct mr_source ready; /* of a runner that holds */
+	bool let_go;
 	bool interrupted, cut; /* cut: the result is not whole */
+	char *line; /* of a runner: the result so far, no more of it than is read */
+	size_t line_size, line_cap;
+	uint64_t size; /* of the result, all of it */
 	int status; /* of waitpid(2), once it has ended */
 	char said[SAID_MAX]; /* its last words, on one line */
 	json_t *result;
+	void (*on_ready)(struct mr_child *child, void *owner);
 	void (*on_end)(struct mr_child *child, void *owner);
 	void *owner;
 };
@@ -87,26 +92,21 @@ static int write_spec(const json_t *spec, int *ret, struct mr_error *err)
 	return r;
 }
 
-/* In the child, between fork and exec. */
-static _Noreturn void become(char **argv, pid_t parent, const int *fds, size_t n_fds, int said_fd)
+/* What the program reads, from its beginning; -1: nothing. */
+static int write_input(const struct mr_child_opts *opts, int *ret, struct mr_error *err)
 {
-	sigset_t none;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	bool good = null >= 0 && setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
-		    dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
-		    dup2(said_fd, STDERR_FILENO) >= 0;
+	int r = opts->input ? open_memory("menace-input", ret, err) : 0;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL); /* the caller's signals come by a descriptor */
-	for (size_t i = 0; i < n_fds; i++)
-		good = good && fcntl(fds[i], F_SETFD, 0) == 0;
-	if (good && getppid() == parent) /* else: it died before it could be watched */
-		execv(argv[0], argv);
-	_exit(125);
+	if (r < 0 || !opts->input)
+		return r;
+	r = mr_write_full(*ret, opts->input, opts->input_size);
+	if (r == 0 && lseek(*ret, 0, SEEK_SET) < 0)
+		r = -errno;
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "input for menace-run: %m") : 0;
 }
 
 static int spawn(const struct mr_child_opts *opts, struct mr_child *child, int spec_fd,
-		 struct mr_error *err)
+		 int input_fd, struct mr_error *err)
 {
 	mr_auto_free char *program = mr_str_dup(opts->program);
 	mr_auto_free char *spec = mr_str_format("--spec=/proc/self/fd/%d", spec_fd);
@@ -115,13 +115,12 @@ static int spawn(const struct mr_child_opts *opts, struct mr_child *child, int s
 		opts->store ? mr_str_format("--store=%s", opts->store) : mr_str_dup("--quiet");
 	char quiet[] = "--quiet";
 	char *argv[] = { program, quiet, spec, json, store, NULL };
-	const int fds[] = { spec_fd, child->result_fd };
-	const pid_t parent = getpid();
+	const int kept[] = { spec_fd, child->result_fd };
+	const int streams[] = { input_fd, opts->output_fd > 0 ? opts->output_fd : -1,
+				child->said_fd };
 
-	child->pid = fork();
-	if (child->pid == 0)
-		become(argv, parent, fds, N_ELEMENTS(fds), child->said_fd);
-	return child->pid < 0 ? mr_err(err, MR_E_SYS, errno, "fork: %m") : 0;
+	child->pid = mr_runner_spawn(argv, streams, kept, N_ELEMENTS(kept), err);
+	return child->pid < 0 ? child->pid : 0;
 }
 
 /* What it said, on one line. */
@@ -165,7 +164,7 @@ static int watch(struct mr_child *child, struct mr_error *err)
 	int r;
 
 	if (fd < 0)
-		return mr_err(err, MR_E_SYS, errno, "pidfd_open: %m");
+		return mr_err(err, MR_E_SYS, errno, "watch a process: pidfd_open: %m");
 	fcntl(fd, F_SETFD, FD_CLOEXEC); /* it is, since Linux 5.3 */
 	r = mr_loop_add(child->loop, &child->source, fd, EPOLLIN, on_pidfd, child, err);
 	if (r == 0)
@@ -175,25 +174,28 @@ static int watch(struct mr_child *child, struct mr_error *err)
 
 static int start_own(const struct mr_child_opts *opts, struct mr_child *child, struct mr_error *err)
 {
-	mr_auto_close int spec_fd = -1;
+	mr_auto_close int spec_fd = -1, input_fd = -1;
 	int r = write_spec(opts->spec, &spec_fd, err);
 
+	if (r == 0)
+		r = write_input(opts, &input_fd, err);
 	if (r == 0)
 		r = open_memory("menace-result", &child->result_fd, err);
 	if (r == 0)
 		r = open_memory("menace-messages", &child->said_fd, err);
 	if (r == 0)
-		r = spawn(opts, child, spec_fd, err);
+		r = spawn(opts, child, spec_fd, input_fd, err);
 	return r == 0 ? watch(child, err) : r;
 }
 
 /* --- by a runner ----------------------------------------------------------- */
 
-/* Its result, whole or not, is in result_fd.  With a whole one it stays for the next run, unless it was
+/* Its result, whole or not, is in line.  With a whole one it stays for the next run, unless it was
  * interrupted. */
 static void end_runner(struct mr_child *child, bool whole)
 {
 	mr_loop_remove(child->loop, &child->source);
+	mr_loop_remove(child->loop, &child->ready);
 	if (whole && !child->interrupted) {
 		mr_runners_put(child->runners, &child->runner);
 	} else {
@@ -202,6 +204,17 @@ static void end_runner(struct mr_child *child, bool whole)
 	}
 	child->cut = !whole;
 	child->on_end(child, child->owner);
+}
+
+static void keep_chunk(struct mr_child *child, const char *chunk, size_t n)
+{
+	child->size += n;
+	if (child->size > RESULT_MAX)
+		return; /* it is refused: only its end is waited for */
+	while (child->line_cap < child->line_size + n)
+		child->line = mr_str_grow(child->line, child->line_cap, &child->line_cap, 1);
+	memcpy(child->line + child->line_size, chunk, n);
+	child->line_size += n;
 }
 
 static void on_line(struct mr_source *source, uint32_t events)
@@ -213,10 +226,38 @@ static void on_line(struct mr_source *source, uint32_t events)
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0 || mr_write_full(child->result_fd, chunk, (size_t)n) < 0)
+	if (n > 0)
+		keep_chunk(child, chunk, (size_t)n);
+	if (n <= 0)
 		end_runner(child, false);
 	else if (chunk[n - 1] == '\n') /* there is no other in a line of JSON */
 		end_runner(child, true);
+}
+
+void mr_child_let_go(struct mr_child *child)
+{
+	child->let_go = true;
+	/* One that has died says so by its end. */
+	if (child->runner.hold_fd >= 0)
+		(void)send(child->runner.hold_fd, "\n", 1, MSG_NOSIGNAL);
+}
+
+/* Once more where another backend does what the first one could not: it has been waited for. */
+static void on_ready(struct mr_source *source, uint32_t events)
+{
+	struct mr_child *child = source->owner;
+	char word;
+	ssize_t n = recv(source->fd, &word, 1, MSG_DONTWAIT);
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0)
+		mr_loop_remove(child->loop, source);
+	else if (child->let_go || !child->on_ready)
+		mr_child_let_go(child);
+	else
+		child->on_ready(child, child->owner);
 }
 
 static int start_by_runner(const struct mr_child_opts *opts, struct mr_child *child,
@@ -226,12 +267,13 @@ static int start_by_runner(const struct mr_child_opts *opts, struct mr_child *ch
 	int r;
 
 	mr_assert(line);
-	r = open_memory("menace-result", &child->result_fd, err);
-	if (r == 0)
-		r = mr_runners_take(opts->runners, line, strlen(line), &child->runner, err);
+	r = mr_runners_take(opts->runners, line, strlen(line), &child->runner, err);
 	if (r == 0)
 		r = mr_loop_add(child->loop, &child->source, child->runner.out_fd, EPOLLIN, on_line,
 				child, err);
+	if (r == 0 && child->runner.hold_fd >= 0)
+		r = mr_loop_add(child->loop, &child->ready, child->runner.hold_fd, EPOLLIN,
+				on_ready, child, err);
 	return r;
 }
 
@@ -240,12 +282,14 @@ int mr_child_start(const struct mr_child_opts *opts, struct mr_child **ret, stru
 	struct mr_child *child = mr_str_alloc(sizeof(*child));
 	int r;
 
+	mr_assert(!opts->runners || !opts->input);
 	child->loop = opts->loop;
-	child->source.fd = child->result_fd = child->said_fd = -1;
+	child->source.fd = child->ready.fd = child->result_fd = child->said_fd = -1;
+	child->on_ready = opts->on_ready;
 	child->on_end = opts->on_end;
 	child->owner = opts->owner;
 	child->runners = opts->runners;
-	child->runner = (struct mr_runner){ .in_fd = -1, .out_fd = -1, .said_fd = -1 };
+	child->runner = MR_RUNNER_NONE;
 	r = opts->runners ? start_by_runner(opts, child, err) : start_own(opts, child, err);
 	if (r < 0) {
 		mr_child_free(child);
@@ -267,25 +311,50 @@ static int fail_without_result(const struct mr_child *child, struct mr_error *er
 		      child->said);
 }
 
-int mr_child_result(struct mr_child *child, const json_t **ret, struct mr_error *err)
+/* Of a process of its own: what it wrote, as a line. */
+static int read_file(struct mr_child *child, struct mr_error *err)
 {
-	mr_auto_free char *text = NULL;
-	struct stat st;
 	ssize_t n;
+
+	child->line = mr_str_alloc((size_t)child->size + 1);
+	if (lseek(child->result_fd, 0, SEEK_SET) < 0)
+		return mr_err(err, MR_E_SYS, errno, "result of menace-run: %m");
+	n = mr_read_full(child->result_fd, child->line, (size_t)child->size);
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, (int)-n, "result of menace-run: %m");
+	child->line_size = (size_t)n;
+	return 0;
+}
+
+static int read_result(struct mr_child *child, struct mr_error *err)
+{
+	struct stat st;
 	int r = 0;
 
-	if (!child->result) {
-		if (child->cut || fstat(child->result_fd, &st) < 0 || st.st_size == 0 ||
-		    st.st_size > RESULT_MAX)
-			return fail_without_result(child, err);
-		text = mr_str_alloc((size_t)st.st_size + 1);
-		if (lseek(child->result_fd, 0, SEEK_SET) < 0)
-			return mr_err(err, MR_E_SYS, errno, "result of menace-run: %m");
-		n = mr_read_full(child->result_fd, text, (size_t)st.st_size);
-		if (n < 0)
-			return mr_err(err, MR_E_SYS, (int)-n, "result of menace-run: %m");
-		r = mr_json_parse(text, (size_t)n, "result of menace-run", &child->result, err);
-	}
+	if (!child->runners && fstat(child->result_fd, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "result of menace-run: %m");
+	if (!child->runners)
+		child->size = (uint64_t)st.st_size;
+	if (child->cut || child->size == 0)
+		return fail_without_result(child, err);
+	if (child->size > RESULT_MAX)
+		return mr_err(err, MR_E_PROTO, EFBIG,
+			      "result of menace-run: %ju bytes, more than the %d that are read; a "
+			      "lower --output-limit makes it shorter",
+			      (uintmax_t)child->size, RESULT_MAX);
+	if (!child->runners)
+		r = read_file(child, err);
+	if (r == 0)
+		r = mr_json_parse(child->line, child->line_size, "result of menace-run",
+				  &child->result, err);
+	free(mr_take_ptr(child->line));
+	return r;
+}
+
+int mr_child_result(struct mr_child *child, const json_t **ret, struct mr_error *err)
+{
+	int r = child->result ? 0 : read_result(child, err);
+
 	if (r == 0)
 		*ret = child->result;
 	return r;
@@ -300,6 +369,16 @@ void mr_child_interrupt(struct mr_child *child)
 		kill(pid, SIGTERM);
 }
 
+/* What it made goes with it: its sandbox ends when its supervisor does. */
+void mr_child_kill(struct mr_child *child)
+{
+	const pid_t pid = child->runner.pid > 0 ? child->runner.pid : child->pid;
+
+	child->interrupted = true;
+	if (pid > 0)
+		kill(pid, SIGKILL);
+}
+
 struct mr_child *mr_child_free(struct mr_child *child)
 {
 	if (!child)
@@ -311,6 +390,7 @@ struct mr_child *mr_child_free(struct mr_child *child)
 		if (!child->runners)
 			mr_close(fd);
 	}
+	mr_loop_remove(child->loop, &child->ready);
 	mr_runner_end(&child->runner);
 	if (child->pid > 0) {
 		kill(child->pid, SIGTERM);
@@ -319,6 +399,7 @@ struct mr_child *mr_child_free(struct mr_child *child)
 	mr_close(child->result_fd);
 	mr_close(child->said_fd);
 	json_decref(child->result);
+	free(child->line);
 	free(child);
 	return NULL;
 }

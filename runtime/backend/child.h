@@ -9,6 +9,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stddef.h>
 
 struct json_t;
 struct mr_child;
@@ -23,6 +24,13 @@ struct mr_child_opts {
 	const char *program; /* else: path of menace-run */
 	const char *store; /* else: of --store; NULL: where it is by default */
 	const struct json_t *spec; /* document of schema menace.spec/1 */
+	/* else: what the program reads, where the spec names no file for it; NULL: nothing.  Copied. */
+	const void *input;
+	size_t input_size;
+	int output_fd; /* where what it prints goes, borrowed for the start; 0: nowhere */
+	/* With runners that hold: all is ready, and it begins at mr_child_let_go().  NULL: it is let go at
+	 * once.  From the loop. */
+	void (*on_ready)(struct mr_child *child, void *owner);
 	/* It has ended; it may be freed here.  Called from the loop, once. */
 	void (*on_end)(struct mr_child *child, void *owner);
 	void *owner;
@@ -30,10 +38,14 @@ struct mr_child_opts {
 
 /* Start.  The options are not needed afterwards, but the loop is.  Negative: nothing was started. */
 int mr_child_start(const struct mr_child_opts *opts, struct mr_child **ret, struct mr_error *err);
+/* Let one that is ready begin. */
+void mr_child_let_go(struct mr_child *child);
 /* After the end: the result, borrowed.  Negative: it left none; the message has what it said. */
 int mr_child_result(struct mr_child *child, const struct json_t **ret, struct mr_error *err);
 /* Ask it to end its run as an interrupt would; it still gives a result. */
 void mr_child_interrupt(struct mr_child *child);
+/* End its run at once, and it: it gives no result.  For one that no interrupt ends. */
+void mr_child_kill(struct mr_child *child);
 /* A child that lives is ended without a result.  Accepts NULL, returns NULL. */
 struct mr_child *mr_child_free(struct mr_child *child);
 

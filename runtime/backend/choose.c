@@ -32,6 +32,13 @@ static uint64_t needs_that(const struct mr_choose_in *in, enum mr_backend backen
 	return mask;
 }
 
+/* Of what may be lost nobody knows beforehand. */
+static uint64_t needs_lost(const struct mr_choose_in *in, enum mr_backend backend)
+{
+	return needs_that(in, backend, MR_BACKEND_LOSS) |
+	       needs_that(in, backend, MR_BACKEND_MAY_LOSE);
+}
+
 bool mr_choose_is_candidate(const struct mr_choose_in *in, enum mr_backend backend)
 {
 	return (in->wish == MR_BACKEND_AUTO || in->wish == backend) &&
@@ -82,7 +89,7 @@ static enum mr_backend best_of(const struct mr_choose_in *in)
 
 	for (unsigned int b = FIRST; b <= LAST; b++) {
 		const enum mr_backend backend = (enum mr_backend)b;
-		const int lost = __builtin_popcountll(needs_that(in, backend, MR_BACKEND_LOSS));
+		const int lost = __builtin_popcountll(needs_lost(in, backend));
 
 		if (!can_do(in, backend))
 			continue;
@@ -128,7 +135,7 @@ int mr_choose(const struct mr_choose_in *in, struct mr_choice *ret, struct mr_er
 
 	if (choice.backend == MR_BACKEND_AUTO)
 		return refuse(in, err);
-	choice.lost = needs_that(in, choice.backend, MR_BACKEND_LOSS);
+	choice.lost = needs_lost(in, choice.backend);
 	mr_str_init(&why, choice.why, sizeof(choice.why));
 	if (in->wish != MR_BACKEND_AUTO && choice.backend != MR_BACKEND_NATIVE)
 		mr_str_add(&why, "asked for by name");
@@ -156,8 +163,23 @@ json_t *mr_choice_to_json(const struct mr_choice *choice)
 			 choice->why[0] ? choice->why : NULL, "losses", losses);
 }
 
+/* What may have been lost, and was not. */
+static uint64_t needs_had(const json_t *result)
+{
+	const json_t *telemetry = json_object_get(result, "telemetry");
+
+	return json_is_string(json_object_get(telemetry, "level")) ? MR_NEED_BIT(telemetry) : 0;
+}
+
 void mr_choice_put(const struct mr_choice *choice, json_t *result)
 {
+	struct mr_choice known = *choice;
+	const uint64_t had = needs_had(result);
+
+	for (unsigned int i = 0; i < MR_NEED_COUNT_; i++)
+		if (had >> i & 1 && mr_backend_can(choice->backend, (enum mr_backend_need)i,
+						   NULL) == MR_BACKEND_MAY_LOSE)
+			known.lost &= ~(UINT64_C(1) << i);
 	json_object_set_new(json_object_get(result, "receipt"), "backend",
-			    mr_choice_to_json(choice));
+			    mr_choice_to_json(&known));
 }

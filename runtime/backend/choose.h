@@ -46,5 +46,5 @@ bool mr_choose_is_candidate(const struct mr_choose_in *in, enum mr_backend backe
 
 /* Member "backend" of a receipt: {name, why, losses: [{item, text}]}; new reference. */
 struct json_t *mr_choice_to_json(const struct mr_choice *choice);
-/* Put it into the receipt of a result. */
+/* Put it into the receipt of a result, without what may have been lost and is there. */
 void mr_choice_put(const struct mr_choice *choice, struct json_t *result);

@@ -21,7 +21,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,14 +33,19 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
+#include "runtime/base/log.h"
 #include "runtime/base/loop.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/lease.h"
+#include "runtime/supervise/links.h"
+#include "runtime/supervise/ready.h"
 
 #define SAFE_FD 16 /* from here on no descriptor is one of the handover's */
 #define PROBE_REPORT_MAX 65536
 #define LEAVE_MS 10000 /* to take back what it made, once nobody wants it */
+
+static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 struct mr_deputy {
 	struct mr_loop *loop;
@@ -51,6 +55,8 @@ struct mr_deputy {
 	int wait_status;
 	int report_fd, pidfd, timer_fd; /* owned */
 	struct mr_source report, gone, late;
+	struct mr_ready ready;
+	bool held;
 	struct mr_buf text;
 	bool started, too_long, was_late, done;
 	struct mr_error error;
@@ -113,14 +119,17 @@ static int spawn_with(const char *path, const char *verb, const struct given *gi
 	char *argv[] = { (char *)(uintptr_t)path, (char *)(uintptr_t)verb, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	sigset_t defaults, none;
+	sigset_t defaults, waiting;
 	int errnum = 0;
 
-	sigemptyset(&none);
+	/* What ends a run waits until the program takes it by descriptor, and does not end the program. */
+	sigemptyset(&waiting);
+	for (size_t i = 0; i < N_ELEMENTS(ending_signals); i++)
+		sigaddset(&waiting, ending_signals[i]);
 	sigfillset(&defaults);
 	if (posix_spawn_file_actions_init(&actions) != 0 || posix_spawnattr_init(&attr) != 0)
 		return mr_err(err, MR_E_SYS, ENOMEM, "start %s: %m", path);
-	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigmask(&attr, &waiting);
 	posix_spawnattr_setsigdefault(&attr, &defaults);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSID);
@@ -342,6 +351,7 @@ static int check_result(struct mr_deputy *d, const json_t *result, struct mr_err
 	const char *schema = json_string_value(json_object_get(result, "schema"));
 	const char *id = json_string_value(json_object_get(result, "run_id"));
 	const json_t *status = json_object_get(json_object_get(result, "exit"), "status");
+	const char *reason = json_string_value(json_object_get(result, "reason"));
 	const char *message;
 
 	if (!schema || strcmp(schema, "menace.result/1") != 0)
@@ -349,8 +359,7 @@ static int check_result(struct mr_deputy *d, const json_t *result, struct mr_err
 	if (!id || strcmp(id, d->run_id) != 0)
 		return mr_err(err, MR_E_PROTO, EPROTO, "the report is of another run");
 	if (!json_is_integer(status) || json_integer_value(status) < 0 ||
-	    json_integer_value(status) > 255 ||
-	    !json_string_value(json_object_get(result, "reason")) ||
+	    json_integer_value(status) > 255 || !reason ||
 	    !json_is_object(json_object_get(result, "receipt")))
 		return mr_err(err, MR_E_PROTO, EPROTO,
 			      "the report lacks exit.status, reason or receipt");
@@ -358,6 +367,9 @@ static int check_result(struct mr_deputy *d, const json_t *result, struct mr_err
 		return 0;
 	message = json_string_value(json_object_get(error, "message"));
 	d->error.code = code_of(json_string_value(json_object_get(error, "code")));
+	/* It makes room for another backend, where a payload that may have begun would begin again. */
+	if (d->error.code == MR_E_KERNEL && !mr_document_not_begun(reason))
+		d->error.code = MR_E_PROTO;
 	d->error.errnum = (int)json_integer_value(json_object_get(error, "errno"));
 	snprintf(d->error.msg, sizeof(d->error.msg), "%s", message ? message : "no message");
 	return 0;
@@ -404,6 +416,14 @@ static void stop_watching(struct mr_deputy *d)
 	d->timer_fd = mr_close(d->timer_fd);
 }
 
+static void be_done(struct mr_deputy *d)
+{
+	stop_watching(d);
+	d->done = true;
+	if (d->opts.on_done)
+		d->opts.on_done(d, d->opts.owner);
+}
+
 static void finish(struct mr_deputy *d)
 {
 	const char *program = mr_backend_program(d->opts.choice->backend);
@@ -414,10 +434,13 @@ static void finish(struct mr_deputy *d)
 		mr_err_wrap(&err, r, "%s", program);
 		fail(d, &err);
 	}
-	stop_watching(d);
-	d->done = true;
-	if (d->opts.on_done)
-		d->opts.on_done(d, d->opts.owner);
+	be_done(d);
+}
+
+/* The program has said nothing but that. */
+static bool waits_for_reader(const struct mr_deputy *d)
+{
+	return d->text.len > 0 && strspn(d->text.text, "\n") == d->text.len;
 }
 
 static void on_report(struct mr_source *source, uint32_t events)
@@ -426,8 +449,11 @@ static void on_report(struct mr_source *source, uint32_t events)
 	struct mr_error err = MR_ERROR_INIT;
 
 	(void)events;
-	if (read_some(d->report_fd, &d->text, MR_HANDOVER_REPORT_MAX, &d->too_long, &err) == 0)
+	if (read_some(d->report_fd, &d->text, MR_HANDOVER_REPORT_MAX, &d->too_long, &err) == 0) {
+		if (waits_for_reader(d) && mr_timer_arm(d->timer_fd, 0, &err) < 0)
+			mr_log_warn("%s", err.msg);
 		return;
+	}
 	mr_loop_remove(d->loop, &d->report); /* an error shows as a report that is not whole */
 	if (!d->pid)
 		finish(d);
@@ -482,25 +508,6 @@ static int watch(struct mr_deputy *d, struct mr_error *err)
 	return r;
 }
 
-/* The caller's input or the file of the spec; a folder would be a way into the host's files. */
-static int open_input(const struct mr_deputy *d, int *ret_own, struct mr_error *err)
-{
-	const char *path = d->opts.spec->sandbox_stdin_path;
-	int fd = d->opts.stdin_fd;
-	struct stat st;
-
-	if (path[0]) {
-		fd = *ret_own = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		if (fd < 0)
-			return mr_err(err, MR_E_USAGE, errno, "standard input %s: %m", path);
-	}
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return mr_err(err, MR_E_USAGE, EISDIR,
-			      "standard input is a directory; it would be a way into the host's "
-			      "files");
-	return fd;
-}
-
 static int begin(struct mr_deputy *d, struct mr_error *err)
 {
 	const bool forward = d->opts.spec->output_forward;
@@ -509,9 +516,9 @@ static int begin(struct mr_deputy *d, struct mr_error *err)
 				   .err = forward ? d->opts.stderr_fd : -1 };
 	int r;
 
-	streams.in = open_input(d, &own, err);
-	if (streams.in < 0 && err->code)
-		return streams.in;
+	r = mr_links_open_input(d->opts.spec, d->opts.stdin_fd, &streams.in, &own, err);
+	if (r < 0)
+		return r;
 	errand = make_errand(d->opts.spec, d->run_id, d->opts.choice, err);
 	if (errand < 0)
 		return errand;
@@ -537,10 +544,30 @@ static void dismiss(struct mr_deputy *d)
 	d->pid = 0;
 }
 
+/* It is not begun, or what was begun is taken back. */
+static void fail_to_begin(struct mr_deputy *d, const struct mr_error *err)
+{
+	dismiss(d);
+	fail(d, err);
+}
+
+static void on_go(void *owner, const struct mr_error *never)
+{
+	struct mr_deputy *d = owner;
+	struct mr_error err = MR_ERROR_INIT;
+
+	d->held = false;
+	if (!never && begin(d, &err) == 0)
+		return;
+	fail_to_begin(d, never ? never : &err);
+	be_done(d);
+}
+
 struct mr_deputy *mr_deputy_start(struct mr_loop *loop, const struct mr_deputy_opts *opts)
 {
 	struct mr_deputy *d = mr_str_alloc(sizeof(*d));
 	struct mr_error err = MR_ERROR_INIT;
+	int r;
 
 	*d = (struct mr_deputy){ .loop = loop,
 				 .opts = *opts,
@@ -551,10 +578,13 @@ struct mr_deputy *mr_deputy_start(struct mr_loop *loop, const struct mr_deputy_o
 				 .gone.fd = -1,
 				 .late.fd = -1 };
 	mr_lease_new_id(d->run_id);
-	if (begin(d, &err) < 0) {
-		dismiss(d);
+	r = mr_ready_tell(&d->ready, loop, opts->ready, on_go, d, &err);
+	d->held = r > 0;
+	if (r == 0)
+		r = begin(d, &err);
+	if (r < 0) {
+		fail_to_begin(d, &err);
 		stop_watching(d);
-		fail(d, &err);
 		d->done = true;
 	}
 	return d;
@@ -565,9 +595,35 @@ bool mr_deputy_is_done(const struct mr_deputy *d)
 	return d->done;
 }
 
+/* Its program was not started: nothing is to be ended. */
+static void end_held(struct mr_deputy *d, int sig)
+{
+	const struct mr_document interrupted = {
+		.spec = d->opts.spec,
+		.run_id = d->run_id,
+		.verdict = { .reason = MR_REASON_killed_by_user, .exit_status = 128 + sig },
+	};
+
+	mr_ready_stop(&d->ready);
+	d->held = false;
+	d->result = mr_document_make(&interrupted);
+	mr_choice_put(d->opts.choice, d->result);
+	be_done(d);
+}
+
+static bool is_ending(int sig)
+{
+	for (size_t i = 0; i < N_ELEMENTS(ending_signals); i++)
+		if (ending_signals[i] == sig)
+			return true;
+	return false;
+}
+
 void mr_deputy_signal(struct mr_deputy *d, int sig)
 {
-	if (d->pidfd >= 0)
+	if (d->held && is_ending(sig))
+		end_held(d, sig);
+	else if (d->pidfd >= 0)
 		mr_pidfd_send_signal(d->pidfd, sig);
 }
 
@@ -593,6 +649,7 @@ struct mr_deputy *mr_deputy_free(struct mr_deputy *d)
 {
 	if (!d)
 		return NULL;
+	mr_ready_stop(&d->ready);
 	if (!d->done)
 		dismiss(d);
 	stop_watching(d);

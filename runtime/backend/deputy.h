@@ -15,6 +15,7 @@ struct json_t;
 struct mr_deputy;
 struct mr_error;
 struct mr_loop;
+struct mr_ready_fds;
 
 /* Ask the backend's program whether it can do this run; waits for its answer, at most
  * MR_HANDOVER_PROBE_MS.  Never fails: who cannot be asked cannot. */
@@ -25,6 +26,8 @@ struct mr_deputy_opts {
 	const struct mr_spec *spec; /* borrowed until it is freed */
 	const struct mr_choice *choice; /* borrowed likewise */
 	int stdin_fd, stdout_fd, stderr_fd; /* the caller's streams, borrowed; -1: none */
+	/* How it is held before its program is started, borrowed; NULL: not. */
+	const struct mr_ready_fds *ready;
 	void (*on_done)(struct mr_deputy *deputy, void *owner); /* or NULL */
 	void *owner;
 };

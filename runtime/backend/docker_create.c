@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "runtime/backend/docker_seccomp.h"
@@ -56,12 +57,13 @@ static json_t *list_of(const char *const *items, size_t n)
 	return list;
 }
 
+/* What JSON cannot hold was refused before (docker_run.c): leaving it out would be another run. */
 static json_t *strv_json(char **strv)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; strv && strv[i]; i++)
-		json_array_append_new(list, json_string(strv[i]));
+		mr_assert(json_array_append_new(list, json_string(strv[i])) == 0);
 	return list;
 }
 
@@ -69,9 +71,11 @@ static json_t *strv_json(char **strv)
 
 static void add_bind(json_t *mounts, const char *source, const char *dest, bool ro)
 {
-	json_array_append_new(mounts, json_pack("{s:s, s:s, s:s, s:b, s:{s:s}}", "Type", "bind",
-						"Source", source, "Target", dest, "ReadOnly", ro,
-						"BindOptions", "Propagation", "rprivate"));
+	json_t *bind =
+		json_pack("{s:s, s:s, s:s, s:b, s:{s:s}}", "Type", "bind", "Source", source,
+			  "Target", dest, "ReadOnly", ro, "BindOptions", "Propagation", "rprivate");
+
+	mr_assert(json_array_append_new(mounts, bind) == 0);
 }
 
 static bool is_folder(const char *path)
@@ -90,7 +94,8 @@ static void add_etc(json_t *mounts)
 
 		if (glob(pattern, 0, NULL, &found) == 0)
 			for (size_t j = 0; j < found.gl_pathc; j++)
-				if (stat(found.gl_pathv[j], &st) == 0)
+				if (stat(found.gl_pathv[j], &st) == 0 &&
+				    mr_str_utf8_valid(found.gl_pathv[j], strlen(found.gl_pathv[j])))
 					add_bind(mounts, found.gl_pathv[j], found.gl_pathv[j],
 						 true);
 		globfree(&found);
@@ -116,7 +121,18 @@ static void add_system(json_t *mounts, const struct mr_docker_create *create)
 
 		add_bind(mounts, source, dest, true);
 	}
-	add_bind(mounts, create->init_file, MR_DOCKER_INIT, true);
+}
+
+/* Of one that is read-only what is mounted below it as well, or the engine refuses. */
+static void force_ro(json_t *mounts)
+{
+	json_t *mount;
+	size_t i;
+
+	json_array_foreach (mounts, i, mount)
+		if (json_is_true(json_object_get(mount, "ReadOnly")))
+			json_object_set_new(json_object_get(mount, "BindOptions"),
+					    "ReadOnlyForceRecursive", json_true());
 }
 
 static json_t *mounts_json(const struct mr_docker_create *create)
@@ -132,11 +148,12 @@ static json_t *mounts_json(const struct mr_docker_create *create)
 		if (m->kind == MR_MOUNT_RO || m->kind == MR_MOUNT_RW)
 			add_bind(mounts, m->source, m->dest, m->kind == MR_MOUNT_RO);
 	}
-	if (create->snippet_file) {
-		mr_auto_free char *dest = mr_str_format("/run/snippet/%s", create->snippet_name);
-
-		add_bind(mounts, create->snippet_file, dest, true);
-	}
+	if (create->init_file)
+		add_bind(mounts, create->init_file, MR_DOCKER_INIT, true);
+	if (create->snippet_folder)
+		add_bind(mounts, create->snippet_folder, "/run/snippet", true);
+	if (create->forces_ro)
+		force_ro(mounts);
 	return mounts;
 }
 
@@ -154,7 +171,7 @@ static void add_tmpfs(json_t *tmpfs, const struct mr_docker_create *create, cons
 		mr_str_printf(&text, ",size=%" PRIu64, size);
 	if (inodes != MR_UNLIMITED) /* its own folder is one, too */
 		mr_str_printf(&text, ",nr_inodes=%" PRIu64, inodes + 1);
-	json_object_set_new(tmpfs, dest, json_string(buf));
+	mr_assert(json_object_set_new(tmpfs, dest, json_string(buf)) == 0);
 }
 
 static json_t *tmpfs_json(const struct mr_docker_create *create)
@@ -203,6 +220,7 @@ static void set_memory(json_t *host, const struct mr_spec *spec)
 {
 	const uint64_t memory = spec->limits_memory_max_bytes, swap = spec->limits_swap_max_bytes;
 
+	/* It takes no limit of swap alone, either: a loss, backends.def. */
 	if (memory == MR_UNLIMITED)
 		return;
 	json_object_set_new(host, "Memory", json_integer((json_int_t)memory));
@@ -248,8 +266,24 @@ static json_t *security_json(const struct mr_spec *spec)
  * folder that is missing: ours enters it, or says so. */
 static json_t *entrypoint_json(const struct mr_docker_create *create)
 {
-	return create->host_system ? json_pack("[s, s]", MR_DOCKER_INIT, create->spec->sandbox_cwd)
-				   : json_array();
+	mr_auto_free char *wait = NULL;
+
+	if (!create->init_file)
+		return json_array();
+	wait = mr_str_format("%" PRIu64, create->wait_ms);
+	return json_pack("[s, s]", MR_DOCKER_INIT, wait);
+}
+
+static json_t *labels_json(const struct mr_docker_create *create)
+{
+	json_t *labels = json_pack("{s:s, s:s}",
+				   create->pool_id ? MR_DOCKER_LABEL_POOL : MR_DOCKER_LABEL_RUN,
+				   create->pool_id ? create->pool_id : create->run_id,
+				   MR_DOCKER_LABEL_LEASE, create->lease);
+
+	if (create->machine)
+		json_object_set_new(labels, MR_DOCKER_LABEL_MACHINE, json_string(create->machine));
+	return labels;
 }
 
 /* A name without "=" takes back what an engine adds by itself. */
@@ -268,7 +302,7 @@ static json_t *host_json(const struct mr_docker_create *create)
 {
 	json_t *host = json_pack("{s:s, s:b, s:b, s:b, s:b, s:[s], s:s, s:s, s:{s:s}, s:{s:s}}",
 				 "NetworkMode", "none", "ReadonlyRootfs", 1, "Privileged", 0,
-				 "AutoRemove", 0, "Init", !create->host_system, "CapDrop", "ALL",
+				 "AutoRemove", 0, "Init", !create->init_file, "CapDrop", "ALL",
 				 "IpcMode", "private", "CgroupnsMode", "private", "LogConfig",
 				 "Type", "none", "RestartPolicy", "Name", "no");
 
@@ -285,22 +319,55 @@ static json_t *host_json(const struct mr_docker_create *create)
 json_t *mr_docker_create_body(const struct mr_docker_create *create)
 {
 	mr_auto_free char *user = mr_str_format("%u:%u", create->uid, create->gid);
-	json_t *body =
-		json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:s}, "
-			  "s:o, s:o, "
-			  "s:o, s:o}",
-			  "Image", create->image, "User", user, "WorkingDir",
-			  create->host_system ? "/" : create->spec->sandbox_cwd, "Hostname",
-			  create->spec->sandbox_hostname, "Tty", 0, "OpenStdin", 1, "StdinOnce", 1,
-			  "AttachStdin", 1, "AttachStdout", 1, "AttachStderr", 1, "NetworkDisabled",
-			  1, "Labels", MR_DOCKER_LABEL_RUN, create->run_id, MR_DOCKER_LABEL_LEASE,
-			  create->lease, "Entrypoint", entrypoint_json(create), "Cmd",
-			  strv_json(create->argv), "Env", env_json(create->envp), "HostConfig",
-			  host_json(create));
+	const bool told_later = create->init_file != NULL;
+	json_t *body = json_pack(
+		"{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
+		"Image", create->image, "User", user, "WorkingDir",
+		create->init_file ? "/" : create->spec->sandbox_cwd, "Hostname",
+		create->spec->sandbox_hostname, "Tty", 0, "OpenStdin", 1, "StdinOnce", 1,
+		"AttachStdin", 1, "AttachStdout", 1, "AttachStderr", 1, "NetworkDisabled", 1,
+		"Labels", labels_json(create), "Entrypoint", entrypoint_json(create), "Cmd",
+		strv_json(told_later ? NULL : create->argv), "Env",
+		env_json(told_later ? NULL : create->envp), "HostConfig", host_json(create));
 
 	mr_assert(body);
 	return body;
 }
+
+/* --- what can be changed later ------------------------------------------------------------------ */
+
+static const char *const changeable[] = { "Memory", "MemorySwap", "CpuPeriod", "CpuQuota",
+					  "PidsLimit" };
+
+json_t *mr_docker_create_limits(const json_t *body)
+{
+	json_t *limits = json_object();
+
+	for (size_t i = 0; i < N_ELEMENTS(changeable); i++) {
+		json_t *value = mr_json_at(body, "HostConfig", changeable[i], NULL);
+
+		if (value)
+			json_object_set(limits, changeable[i], value);
+	}
+	return limits;
+}
+
+/* An engine takes some words of "unlimited" for "as it is": those who have no limit stay among
+ * themselves. */
+void mr_docker_create_drop_limits(json_t *body)
+{
+	json_t *host = json_object_get(body, "HostConfig");
+
+	for (size_t i = 0; i < N_ELEMENTS(changeable); i++) {
+		const json_t *value = json_object_get(host, changeable[i]);
+
+		if (value)
+			json_object_set_new(host, changeable[i],
+					    json_boolean(json_integer_value(value) > 0));
+	}
+}
+
+/* --- what came of it ----------------------------------------------------------------------------- */
 
 static const char *const locks[] = {
 	"Memory",	  "MemorySwap", "CpuPeriod", "CpuQuota",    "PidsLimit", "NetworkMode",
@@ -314,15 +381,50 @@ static bool is_no_limit(const json_t *shown)
 				       : json_integer_value(shown) <= 0;
 }
 
+static bool is_ulimit(const json_t *shown, const char *name, json_int_t value)
+{
+	const char *its = mr_json_text_or_empty(shown, "Name");
+	static const char *const ends[] = { "Soft", "Hard" };
+
+	if (strncasecmp(its, "RLIMIT_", 7) == 0) /* as podman shows it */
+		its += 7;
+	if (strcasecmp(its, name) != 0)
+		return false;
+	for (size_t i = 0; i < N_ELEMENTS(ends); i++) {
+		const json_t *end = json_object_get(shown, ends[i]);
+
+		if (!json_is_integer(end) || (json_integer_value(end) != value &&
+					      (value >= 0 || json_integer_value(end) >= 0)))
+			return false;
+	}
+	return true;
+}
+
+/* The order of the list, and members that the engine adds, are its own. */
+static bool are_ulimits_as_asked(const json_t *asked, const json_t *shown)
+{
+	for (size_t i = 0; i < json_array_size(asked); i++) {
+		const json_t *one = json_array_get(asked, i);
+		bool found = false;
+
+		for (size_t k = 0; k < json_array_size(shown) && !found; k++)
+			found = is_ulimit(json_array_get(shown, k),
+					  mr_json_text_or_empty(one, "Name"),
+					  json_integer_value(json_object_get(one, "Soft")));
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
 static bool is_as_asked(const char *name, const json_t *asked, const json_t *shown)
 {
 	if (!asked)
 		return true;
 	if (strcmp(name, "PidsLimit") == 0 && json_integer_value(asked) < 0)
 		return is_no_limit(shown);
-	/* The order of a list, and members that the engine adds to one, are its own. */
 	if (strcmp(name, "Ulimits") == 0)
-		return json_array_size(asked) == json_array_size(shown);
+		return are_ulimits_as_asked(asked, shown);
 	return json_equal((json_t *)(uintptr_t)asked, (json_t *)(uintptr_t)shown);
 }
 

@@ -4,11 +4,13 @@
  *
  * DOCKER_HOST says where it is (unix:///PATH, tcp://HOST:PORT); without it the engine is at
  * /var/run/docker.sock.  With DOCKER_TLS_VERIFY, or where DOCKER_CERT_PATH is set, TCP is TLS with the
- * ca.pem, cert.pem and key.pem of that folder, and the engine's name is checked; a plain tcp://
- * is only taken to the loopback, for whoever can speak to an engine is root there.  Proxies of the
+ * ca.pem, cert.pem and key.pem of that folder, all of which are needed, and the engine's name is
+ * checked; a plain tcp:// is only taken to the loopback, for whoever can speak to an engine is root there.  Proxies of the
  * environment and ~/.netrc play no part.
  *
- * Every request has a limit of time and of size, and redirections are not followed.
+ * Every request has a limit of time and of size, and redirections are not followed.  Before the first
+ * one the engine is asked, waiting for its answer, which versions of the API it has (GET /version);
+ * MR_E_KERNEL: none that is known here.
  */
 #pragma once
 
@@ -17,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct json_t;
 struct mr_docker;
 struct mr_docker_call;
 struct mr_docker_wire;
@@ -33,6 +36,9 @@ bool mr_docker_is_local(const struct mr_docker *docker);
 /* "unix:///var/run/docker.sock", for messages; borrowed. */
 const char *mr_docker_name(const struct mr_docker *docker);
 
+/* The version of the API that is spoken, 44 for 1.44; 0: nothing was asked of it yet. */
+unsigned int mr_docker_api(const struct mr_docker *docker);
+
 struct mr_docker_request {
 	const char *method, *path; /* path without the version */
 	const char *body; /* JSON, or NULL; borrowed until the answer is there */
@@ -48,13 +54,19 @@ struct mr_docker_answer {
 };
 void mr_docker_answer_deinit(struct mr_docker_answer *answer);
 
-/* Ask and wait.  MR_E_KERNEL: nobody answers there, or not in time; MR_E_PROTO: what came is no
+/* Ask and wait.  MR_E_KERNEL: nobody is there (ECONNREFUSED), or answers in time; MR_E_PROTO: what came is no
  * answer.  Any status is an answer. */
 int mr_docker_ask(struct mr_docker *docker, const struct mr_docker_request *request,
 		  struct mr_docker_answer *ret, struct mr_error *err);
 /* The same where a status of 400 and above is an error, which has the engine's own message. */
 int mr_docker_want(struct mr_docker *docker, const struct mr_docker_request *request,
 		   struct mr_docker_answer *ret, struct mr_error *err);
+
+/* The same for a document: new reference. */
+int mr_docker_want_json(struct mr_docker *docker, const struct mr_docker_request *request,
+			struct json_t **ret, struct mr_error *err);
+/* A name as a part of a path or a query, so that nothing in it is a path of ours: malloc'd. */
+char *mr_docker_escape(const char *name);
 
 /* Ask without waiting; mr_docker_wait_some() drives it. */
 int mr_docker_begin(struct mr_docker *docker, const struct mr_docker_request *request,

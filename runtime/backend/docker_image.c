@@ -4,7 +4,6 @@
  */
 #include "runtime/backend/docker_image.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,28 +86,13 @@ char *mr_docker_image_skeleton(size_t *ret_size)
 
 /* --- the engine's ------------------------------------------------------------------------------- */
 
-/* A name as a part of a path: what is not plain is escaped, so that nothing in it is a path of ours. */
-static char *escape(const char *name)
+int mr_docker_image_inspect(struct mr_docker *docker, const char *name, json_t **ret,
+			    struct mr_error *err)
 {
-	char *escaped = curl_easy_escape(NULL, name, 0);
-	char *copy;
-
-	mr_assert(escaped);
-	copy = mr_str_dup(escaped);
-	curl_free(escaped);
-	return copy;
-}
-
-/* 0 and its id; 1: the engine has none of that name. */
-static int look_up(struct mr_docker *docker, const char *name, char ret_id[MR_DOCKER_IMAGE_ID_SIZE],
-		   struct mr_error *err)
-{
-	mr_auto_free char *escaped = escape(name);
+	mr_auto_free char *escaped = mr_docker_escape(name);
 	mr_auto_free char *path = mr_str_format("/images/%s/json", escaped);
 	const struct mr_docker_request request = { .method = "GET", .path = path };
 	struct mr_docker_answer answer = { 0 };
-	mr_auto_json json_t *reply = NULL;
-	const char *id;
 	int r = mr_docker_ask(docker, &request, &answer, err);
 
 	if (r < 0)
@@ -119,17 +103,32 @@ static int look_up(struct mr_docker *docker, const char *name, char ret_id[MR_DO
 		r = mr_err(err, MR_E_PROTO, EPROTO, "image %s: the engine answers %ld", name,
 			   answer.status);
 	else
-		r = mr_docker_reply_parse(answer.body, answer.size, "image", &reply, err);
+		r = mr_docker_reply_parse(answer.body, answer.size, "image", ret, err);
 	mr_docker_answer_deinit(&answer);
-	if (r != 0)
-		return r;
-	id = json_string_value(json_object_get(reply, "Id"));
+	return r;
+}
+
+int mr_docker_image_id(const json_t *image, const char *name, char ret_id[MR_DOCKER_IMAGE_ID_SIZE],
+		       struct mr_error *err)
+{
+	const char *id = json_string_value(json_object_get(image, "Id"));
+
 	if (!id || strlen(id) < 64 || strlen(id) >= MR_DOCKER_IMAGE_ID_SIZE ||
 	    id[strspn(id, "sha256:0123456789abcdef")] != '\0')
 		return mr_err(err, MR_E_PROTO, EPROTO, "image %s: the engine's answer has no Id",
 			      name);
 	snprintf(ret_id, MR_DOCKER_IMAGE_ID_SIZE, "%s", id);
 	return 0;
+}
+
+/* 0 and its id; 1: the engine has none of that name. */
+static int look_up(struct mr_docker *docker, const char *name, char ret_id[MR_DOCKER_IMAGE_ID_SIZE],
+		   struct mr_error *err)
+{
+	mr_auto_json json_t *image = NULL;
+	int r = mr_docker_image_inspect(docker, name, &image, err);
+
+	return r == 0 ? mr_docker_image_id(image, name, ret_id, err) : r;
 }
 
 /* Progress as lines of JSON under status 200; a failure is a member "error" of one. */
@@ -145,8 +144,8 @@ static int check_progress(const struct mr_docker_answer *answer, const char *nam
 		      (int)(strcspn(found, "\"") < 300 ? strcspn(found, "\"") : 300), found);
 }
 
-static int create_image(struct mr_docker *docker, const struct mr_docker_request *request,
-			const char *name, struct mr_error *err)
+int mr_docker_image_create(struct mr_docker *docker, const struct mr_docker_request *request,
+			   const char *name, struct mr_error *err)
 {
 	struct mr_docker_answer answer = { 0 };
 	int r = mr_docker_want(docker, request, &answer, err);
@@ -160,7 +159,7 @@ static int create_image(struct mr_docker *docker, const struct mr_docker_request
 
 static int pull(struct mr_docker *docker, const char *name, struct mr_error *err)
 {
-	mr_auto_free char *escaped = escape(name);
+	mr_auto_free char *escaped = mr_docker_escape(name);
 	/* Without a tag an engine would fetch all of them. */
 	const char *slash = strrchr(name, '/');
 	const bool tagged = strchr(slash ? slash : name, ':') || strchr(name, '@');
@@ -170,7 +169,7 @@ static int pull(struct mr_docker *docker, const char *name, struct mr_error *err
 						   .path = path,
 						   .timeout_ms = PULL_MS };
 
-	return create_image(docker, &request, name, err);
+	return mr_docker_image_create(docker, &request, name, err);
 }
 
 static int find_named(struct mr_docker *docker, const struct mr_spec *spec,
@@ -213,8 +212,10 @@ int mr_docker_image_find(struct mr_docker *docker, const struct mr_spec *spec,
 	if (r <= 0)
 		return r;
 	request.path = path =
-		mr_str_format("/images/create?fromSrc=-&repo=" SKELETON "&tag=%.16s", hash);
-	r = create_image(docker, &request, name, err);
+		mr_str_format("/images/create?fromSrc=-&repo=" SKELETON
+			      "&tag=%.16s&changes=LABEL%%20" MR_DOCKER_LABEL_IMAGE "%%3Dskeleton",
+			      hash);
+	r = mr_docker_image_create(docker, &request, name, err);
 	if (r == 0)
 		r = look_up(docker, name, ret_id, err);
 	return r > 0 ? mr_err(err, MR_E_PROTO, ENOENT,

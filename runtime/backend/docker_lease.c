@@ -4,7 +4,6 @@
  */
 #include "runtime/backend/docker_lease.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,9 +19,11 @@
 #include "cgroups/cgroup.h"
 #include "runtime/backend/docker_create.h"
 #include "runtime/backend/docker_http.h"
+#include "runtime/backend/docker_ledger.h"
 #include "runtime/backend/docker_reply.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
@@ -32,51 +33,44 @@
 
 #define KEEPER_TRIES 20
 #define KEEPER_PAUSE_MS 500
-#define ID_LETTERS "0123456789abcdefghijklmnopqrstuvwxyz"
 
 /* --- the folder of files -------------------------------------------------------------------------- */
 
-static char *folder_of(const char *run_id)
+char *mr_docker_lease_folder_of(const char *run_id)
 {
 	char leases[256];
 
 	if (mr_lease_folder(leases, sizeof(leases)) < 0)
 		return NULL;
-	return mr_str_format("%s/../docker-%s", leases, run_id);
+	return mr_str_format("%s/../" MR_LEASE_FILES_PREFIX "%s", leases, run_id);
 }
 
-static int make_folder(struct mr_docker_lease *lease, struct mr_error *err)
+int mr_docker_lease_make_folder(const char *id, char **ret, struct mr_error *err)
 {
-	lease->folder = folder_of(lease->run_id);
-	if (!lease->folder || mkdir(lease->folder, 0711) < 0)
+	mr_auto_free char *folder = mr_docker_lease_folder_of(id);
+
+	if (!folder || mkdir(folder, 0711) < 0)
 		return mr_err(err, MR_E_SYS, errno, "make folder %s: %m",
-			      lease->folder ? lease->folder : "of the container's files");
+			      folder ? folder : "of the container's files");
+	*ret = mr_take_ptr(folder);
 	return 0;
 }
 
-static void remove_folder(const char *run_id)
+void mr_docker_lease_remove_folder(const char *id)
 {
-	static const char *const files[] = { MR_DOCKER_ETC, "snippet" };
-	mr_auto_free char *folder = folder_of(run_id);
+	struct mr_error err = MR_ERROR_INIT;
+	mr_auto_close int leases = mr_lease_open_dir(&err);
 
-	if (!folder)
-		return;
-	for (size_t i = 0; i < N_ELEMENTS(files); i++) {
-		mr_auto_free char *path = mr_str_format("%s/%s", folder, files[i]);
-
-		if (unlink(path) < 0 && errno != ENOENT)
-			mr_log_warn("remove %s: %m", path);
-	}
-	if (rmdir(folder) < 0 && errno != ENOENT)
-		mr_log_warn("remove %s: %m", folder);
+	if (leases < 0 || mr_lease_remove_files(leases, id, &err) < 0)
+		mr_log_warn("files of container %s: %s", id, err.msg);
 }
 
 /* --- removal --------------------------------------------------------------------------------------- */
 
-int mr_docker_lease_remove(struct mr_docker *docker, const char *run_id, struct mr_error *err)
+int mr_docker_lease_remove_container(struct mr_docker *docker, const char *container,
+				     struct mr_error *err)
 {
-	mr_auto_free char *path =
-		mr_str_format("/containers/" MR_DOCKER_NAME_PREFIX "%s?force=1&v=1", run_id);
+	mr_auto_free char *path = mr_str_format("/containers/%s?force=1&v=1", container);
 	const struct mr_docker_request request = { .method = "DELETE", .path = path };
 	struct mr_docker_answer answer = { 0 };
 	char message[200];
@@ -88,18 +82,44 @@ int mr_docker_lease_remove(struct mr_docker *docker, const char *run_id, struct 
 	r = answer.status == 404 || answer.status == 409;
 	if (r == 0 && answer.status != 204 && answer.status != 200) {
 		mr_docker_reply_message(answer.body, answer.size, message, sizeof(message));
-		r = mr_err(err, MR_E_KERNEL, EBUSY,
-			   "remove container " MR_DOCKER_NAME_PREFIX "%s: %ld %s", run_id,
+		r = mr_err(err, MR_E_KERNEL, EBUSY, "remove container %s: %ld %s", container,
 			   answer.status, message);
 	}
 	mr_docker_answer_deinit(&answer);
 	return r;
 }
 
+int mr_docker_lease_remove(struct mr_docker *docker, const char *run_id, struct mr_error *err)
+{
+	mr_auto_free char *name = mr_str_format(MR_DOCKER_NAME_PREFIX "%s", run_id);
+
+	return mr_docker_lease_remove_container(docker, name, err);
+}
+
 /* --- the keeper ------------------------------------------------------------------------------------ */
 
+static int remove_both(struct mr_docker *docker, const char *run_id, const char *taken,
+		       struct mr_error *err)
+{
+	int r = mr_docker_lease_remove(docker, run_id, err);
+
+	if (r >= 0 && taken[0])
+		r = mr_docker_lease_remove(docker, taken, err);
+	return r;
+}
+
+static void forget_taken(const char *taken)
+{
+	struct mr_error err;
+	mr_auto_close int pool = mr_docker_ledger_open(&err);
+
+	mr_docker_lease_remove_folder(taken);
+	if (pool >= 0)
+		mr_docker_record_forget(pool, taken);
+}
+
 /* A container may be in the making when its supervisor ends: one look is not enough. */
-static void clean_up_after(const char *run_id)
+static void clean_up_after(const char *run_id, const char *taken)
 {
 	const struct timespec pause = { .tv_nsec = KEEPER_PAUSE_MS * 1000000L };
 	struct mr_docker *docker = NULL;
@@ -109,26 +129,31 @@ static void clean_up_after(const char *run_id)
 	if (mr_docker_open(&docker, &err) < 0)
 		return;
 	for (int i = 0; i < KEEPER_TRIES && good < 2; i++) {
-		good = mr_docker_lease_remove(docker, run_id, &err) >= 0 ? good + 1 : 0;
+		good = remove_both(docker, run_id, taken, &err) >= 0 ? good + 1 : 0;
 		if (good < 2)
 			nanosleep(&pause, NULL);
 	}
 	if (good < 2)
 		mr_log_error("%s; the next start removes it", err.msg);
 	mr_docker_free(docker);
-	remove_folder(run_id);
+	mr_docker_lease_remove_folder(run_id);
+	if (good == 2 && taken[0])
+		forget_taken(taken);
 }
 
+/* Its parent says the id of a prepared container that it takes, or nothing as the goodbye; both are
+ * of one size. */
 _Noreturn static void keep(int fd, const char *run_id)
 {
-	char goodbye;
-	ssize_t n;
+	char taken[MR_RUN_ID_SIZE] = "", said[MR_RUN_ID_SIZE];
 
-	do
-		n = read(fd, &goodbye, 1);
-	while (n < 0 && errno == EINTR);
-	if (n != 1)
-		clean_up_after(run_id);
+	while (mr_read_full(fd, said, sizeof(said)) == (ssize_t)sizeof(said)) {
+		if (said[0] == '\0')
+			_exit(0);
+		memcpy(taken, said, sizeof(taken));
+		taken[sizeof(taken) - 1] = '\0';
+	}
+	clean_up_after(run_id, taken);
 	_exit(0);
 }
 
@@ -157,7 +182,7 @@ static int start_keeper(struct mr_docker_lease *lease, struct mr_error *err)
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno, "make the pipe to the keeper of a lease: %m");
 	lease->keeper = fork();
 	if (lease->keeper == 0) {
 		become_keeper(lease, fds[0]);
@@ -175,19 +200,33 @@ static int start_keeper(struct mr_docker_lease *lease, struct mr_error *err)
 
 /* --- lease ----------------------------------------------------------------------------------------- */
 
-static int make_label(struct mr_docker_lease *lease, struct mr_error *err)
+int mr_docker_lease_label(int dir_fd, char ret[MR_DOCKER_LEASE_LABEL_SIZE], struct mr_error *err)
 {
 	char boot[64];
 	struct stat st;
 	ssize_t n =
 		mr_read_file_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 
-	if (n < 0 || fstat(lease->dir_fd, &st) < 0)
+	if (n < 0 || fstat(dir_fd, &st) < 0)
 		return mr_err(err, MR_E_SYS, n < 0 ? (int)-n : errno, "identity of the leases: %m");
 	boot[strcspn(boot, "\n")] = '\0';
-	snprintf(lease->label, sizeof(lease->label), "%s:%ju:%ju", boot, (uintmax_t)st.st_dev,
+	snprintf(ret, MR_DOCKER_LEASE_LABEL_SIZE, "%s:%ju:%ju", boot, (uintmax_t)st.st_dev,
 		 (uintmax_t)st.st_ino);
 	return 0;
+}
+
+/* A hash: the id itself is nobody's business. */
+void mr_docker_lease_machine(char ret[MR_DOCKER_LEASE_LABEL_SIZE])
+{
+	char id[64], text[96], hash[MR_HASH_HEX_SIZE];
+	ssize_t n = mr_read_file_at(AT_FDCWD, "/etc/machine-id", id, sizeof(id));
+
+	ret[0] = '\0';
+	if (n < 32)
+		return;
+	snprintf(text, sizeof(text), "menace %.32s %u", id, geteuid());
+	mr_hash_hex(text, strlen(text), hash);
+	snprintf(ret, MR_DOCKER_LEASE_LABEL_SIZE, "%.32s", hash);
 }
 
 static int take_lease(struct mr_docker_lease *lease, const struct mr_spec *spec,
@@ -206,7 +245,7 @@ static int take_lease(struct mr_docker_lease *lease, const struct mr_spec *spec,
 		return r;
 	lease->fd = mr_lease_take(lease->dir_fd, lease->run_id, host, &note, err);
 	mr_cgroup_host_free(host);
-	return lease->fd < 0 ? lease->fd : make_label(lease, err);
+	return lease->fd < 0 ? lease->fd : mr_docker_lease_label(lease->dir_fd, lease->label, err);
 }
 
 int mr_docker_lease_open(const char *run_id, const struct mr_spec *spec,
@@ -218,7 +257,7 @@ int mr_docker_lease_open(const char *run_id, const struct mr_spec *spec,
 	memcpy(lease.run_id, run_id, MR_RUN_ID_SIZE);
 	r = take_lease(&lease, spec, err);
 	if (r == 0)
-		r = make_folder(&lease, err);
+		r = mr_docker_lease_make_folder(run_id, &lease.folder, err);
 	if (r == 0)
 		r = start_keeper(&lease, err);
 	if (r < 0) {
@@ -227,6 +266,13 @@ int mr_docker_lease_open(const char *run_id, const struct mr_spec *spec,
 	}
 	*ret = lease;
 	return 0;
+}
+
+int mr_docker_lease_adopt(struct mr_docker_lease *lease, const char *id, struct mr_error *err)
+{
+	int r = mr_write_full(lease->keeper_fd, id, MR_RUN_ID_SIZE);
+
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "tell the keeper: %m") : 0;
 }
 
 void mr_docker_lease_abandon(struct mr_docker_lease *lease)
@@ -242,11 +288,13 @@ void mr_docker_lease_abandon(struct mr_docker_lease *lease)
 void mr_docker_lease_close(struct mr_docker_lease *lease)
 {
 	if (lease->folder)
-		remove_folder(lease->run_id);
+		mr_docker_lease_remove_folder(lease->run_id);
 	free(lease->folder);
 	lease->folder = NULL;
 	if (lease->keeper > 0) {
-		if (mr_write_full(lease->keeper_fd, "", 1) < 0)
+		static const char goodbye[MR_RUN_ID_SIZE];
+
+		if (mr_write_full(lease->keeper_fd, goodbye, sizeof(goodbye)) < 0)
 			mr_log_warn("cannot end the keeper: %m");
 		lease->keeper_fd = mr_close(lease->keeper_fd);
 		if (waitpid(lease->keeper, NULL, 0) < 0)
@@ -256,63 +304,4 @@ void mr_docker_lease_close(struct mr_docker_lease *lease)
 	if (lease->fd >= 0)
 		lease->fd = mr_lease_release(lease->dir_fd, lease->run_id, lease->fd);
 	lease->dir_fd = mr_close(lease->dir_fd);
-}
-
-/* --- sweep ----------------------------------------------------------------------------------------- */
-
-static bool is_dead(const struct mr_docker_lease *lease, const char *id)
-{
-	struct mr_lease_info info;
-
-	if (!id || strlen(id) != MR_RUN_ID_SIZE - 1 || id[strspn(id, ID_LETTERS)] != '\0' ||
-	    strcmp(id, lease->run_id) == 0)
-		return false;
-	if (mr_lease_read(lease->dir_fd, id, &info) != 0)
-		return true;
-	mr_lease_info_deinit(&info);
-	return false;
-}
-
-int mr_docker_lease_sweep(struct mr_docker *docker, const struct mr_docker_lease *lease,
-			  struct mr_error *err)
-{
-	mr_auto_free char *filter =
-		mr_str_format("{\"label\":[\"" MR_DOCKER_LABEL_LEASE "=%s\"]}", lease->label);
-	char *escaped = curl_easy_escape(NULL, filter, 0);
-	mr_auto_free char *path =
-		mr_str_format("/containers/json?all=1&filters=%s", escaped ? escaped : "");
-	const struct mr_docker_request request = { .method = "GET", .path = path };
-	struct mr_docker_answer answer = { 0 };
-	mr_auto_json json_t *list = NULL;
-	json_t *container;
-	size_t i;
-	int r, n = 0;
-
-	curl_free(escaped);
-	r = mr_docker_want(docker, &request, &answer, err);
-	if (r == 0)
-		r = mr_docker_reply_parse(answer.body, answer.size, "list of containers", &list,
-					  err);
-	mr_docker_answer_deinit(&answer);
-	if (r < 0)
-		return r;
-	json_array_foreach (list, i, container) {
-		const json_t *labels = json_object_get(container, "Labels");
-		const char *id = json_string_value(json_object_get(labels, MR_DOCKER_LABEL_RUN));
-		const char *whose =
-			json_string_value(json_object_get(labels, MR_DOCKER_LABEL_LEASE));
-
-		/* The filter is the engine's; what is not ours is not removed whatever it says. */
-		if (!whose || strcmp(whose, lease->label) != 0 || !is_dead(lease, id))
-			continue;
-		r = mr_docker_lease_remove(docker, id, err);
-		if (r < 0)
-			return r;
-		remove_folder(id);
-		if (r > 0)
-			continue; /* it has ended since the list was made */
-		mr_log_notice("container of run %s, whose supervisor is dead, is removed", id);
-		n++;
-	}
-	return n;
 }

@@ -12,6 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/base/units.h"
 
 static int expect(struct mr_error *err, const char *what)
 {
@@ -49,6 +50,33 @@ void mr_docker_reply_message(const char *body, size_t size, char *ret, size_t re
 	else
 		snprintf(ret, ret_size, "%.*s", (int)(size < 200 ? size : 200), body ? body : "");
 	make_printable(ret);
+}
+
+/* "1.44".  An API 2 would be another one. */
+static bool read_api(const json_t *reply, const char *name, unsigned int *ret)
+{
+	const char *text = mr_json_text_or_empty(reply, name);
+	uint64_t minor = 0;
+
+	if (!mr_str_starts_with(text, "1.") ||
+	    mr_units_parse_count(text + strlen("1."), &minor, NULL) < 0 || minor > 9999)
+		return false;
+	*ret = (unsigned int)minor;
+	return true;
+}
+
+int mr_docker_reply_apis(const json_t *reply, struct mr_docker_apis *ret, struct mr_error *err)
+{
+	struct mr_docker_apis apis = { 0 };
+
+	if (!read_api(reply, "ApiVersion", &apis.newest))
+		return expect(err, "ApiVersion such as 1.41");
+	/* Some that are no Docker do not tell it. */
+	if (json_object_get(reply, "MinAPIVersion") &&
+	    !read_api(reply, "MinAPIVersion", &apis.oldest))
+		return expect(err, "MinAPIVersion such as 1.24");
+	*ret = apis;
+	return 0;
 }
 
 static bool is_id(const char *id)

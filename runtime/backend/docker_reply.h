@@ -23,6 +23,13 @@ int mr_docker_reply_parse(const char *body, size_t size, const char *what, struc
 /* The message of a reply of status 400 and above, of any body; one line, printable. */
 void mr_docker_reply_message(const char *body, size_t size, char *ret, size_t ret_size);
 
+struct mr_docker_apis {
+	unsigned int oldest, newest; /* of the API 1.X that it serves */
+};
+/* Of GET /version. */
+int mr_docker_reply_apis(const struct json_t *reply, struct mr_docker_apis *ret,
+			 struct mr_error *err);
+
 /* Of POST /containers/create: the id, and the warnings in one line ("": none). */
 int mr_docker_reply_created(const struct json_t *reply, char ret_id[MR_DOCKER_ID_SIZE],
 			    char *ret_warnings, size_t warnings_size, struct mr_error *err);

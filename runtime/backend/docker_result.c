@@ -48,14 +48,11 @@ static void set_usage(json_t *usage, const struct mr_docker_facts *f)
 
 static json_t *hits_json(const struct mr_docker_facts *f)
 {
-	static const char *const by_kill[] = {
-		[MR_KILL_WALL] = "wall",     [MR_KILL_CPU] = "cpu_time", [MR_KILL_IDLE] = "idle",
-		[MR_KILL_OUTPUT] = "output", [MR_KILL_OOM] = "memory",	 [MR_KILL_PIDS] = "pids",
-	};
+	const char *limit = mr_kill_limit(f->facts.kill);
 	json_t *hit = json_array();
 
-	if (f->facts.kill < N_ELEMENTS(by_kill) && by_kill[f->facts.kill])
-		json_array_append_new(hit, json_string(by_kill[f->facts.kill]));
+	if (limit)
+		json_array_append_new(hit, json_string(limit));
 	if (f->facts.oom_kills && f->facts.kill != MR_KILL_OOM)
 		json_array_append_new(hit, json_string("memory"));
 	return hit;
@@ -110,8 +107,8 @@ static void set_receipt(json_t *receipt, const struct mr_docker_facts *f)
 	set_state(receipt, "landlock",
 		  f->spec->sandbox_level >= 3 ? "unavailable" : "not_requested");
 	json_object_set_new(receipt, "container",
-			    json_pack("{s:s, s:s, s:s}", "engine", f->engine, "id", f->container,
-				      "image", f->image));
+			    json_pack("{s:s, s:s, s:s, s:s?}", "engine", f->engine, "id",
+				      f->container, "image", f->image, "pool", f->pool));
 	if (!host || !f->go_ns)
 		return;
 	for (size_t i = 0; i < N_ELEMENTS(layers); i++)
@@ -150,8 +147,12 @@ json_t *mr_docker_result_make(const struct mr_docker_facts *f)
 	if (f->facts.oom_kills)
 		json_object_set_new(json_object_get(result, "oom"), "level",
 				    json_string("container"));
+	if (f->telemetry)
+		json_object_set_new(result, "telemetry", f->telemetry);
 	set_receipt(json_object_get(result, "receipt"), f);
 	set_span(timings, "setup_us", f->begin_ns, f->go_ns);
 	set_span(timings, "teardown_us", f->end_ns, f->done_ns);
+	json_object_set_new(timings, "clock_skew_ns",
+			    json_integer(mr_clock_skew_ns(&f->clock_start, &f->clock_done)));
 	return result;
 }

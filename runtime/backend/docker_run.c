@@ -2,9 +2,11 @@
 /*
  * Docker, run
  *
- *   prepare   lease, keeper, files           nothing of the engine's yet
- *   make      sweep, image, create, compare what is shown with what was asked for
- *   start     streams connected, then started: from here on the payload lives
+ *   prepare   lease, keeper                  nothing of the engine's yet
+ *   sweep     what others left; then which image it is
+ *   begin     a prepared container is taken, or one is made, compared with what was asked for
+ *             and started; then it is connected to, observed and told what to start:
+ *             from here on the payload lives
  *   follow    until the engine says that it ended, or a limit or a signal ends it
  *   finish    drain, state, remove, result
  *
@@ -15,14 +17,12 @@
 #include "runtime/backend/docker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,12 +30,17 @@
 #include "runtime/backend/docker_http.h"
 #include "runtime/backend/docker_image.h"
 #include "runtime/backend/docker_lease.h"
+#include "runtime/backend/docker_ledger.h"
+#include "runtime/backend/docker_make.h"
+#include "runtime/backend/docker_pool.h"
 #include "runtime/backend/docker_result.h"
 #include "runtime/backend/docker_streams.h"
+#include "runtime/backend/docker_sweep.h"
+#include "runtime/backend/docker_watch.h"
 #include "runtime/backend/errand.h"
 #include "runtime/backend/handover.h"
+#include "runtime/backend/order.h"
 #include "runtime/base/cleanup.h"
-#include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/loop.h"
@@ -46,7 +51,6 @@
 #define LOOK_MS 100 /* between looks at the statistics, where a limit needs them */
 #define SAMPLE_MS 500 /* likewise, where only the result does */
 #define END_MS 10000 /* for the engine to end what it was told to kill */
-#define DRAIN_MS 2000 /* for the engine to hand over what came, beyond limits.drain_ms */
 #define NEVER UINT64_MAX
 #define MS UINT64_C(1000000)
 
@@ -57,21 +61,26 @@ struct run {
 	struct mr_docker_lease lease;
 	struct mr_child child; /* program and environment, as a native run has them */
 	bool resolved;
-	char image[MR_DOCKER_IMAGE_ID_SIZE], id[MR_DOCKER_ID_SIZE], init[MR_SIBLING_MAX];
-	json_t *asked;
+	struct mr_docker_plan plan;
+	struct mr_docker_prepared prepared; /* record.fd -1: none is taken */
+	struct mr_docker_pool_news news;
+	char id[MR_DOCKER_ID_SIZE]; /* "": there is no container yet */
+	json_t *asked; /* owned, unless it is prepared.asked */
 	struct mr_docker_streams streams;
 	bool has_streams;
 	struct mr_docker_call *wait, *look, *kill;
+	struct mr_docker_watch watch;
 	int signal_fd;
 
 	struct mr_docker_facts facts;
 	struct mr_error error;
-	bool started, ended, abandoned;
+	bool started, ended, abandoned, dropped;
 	unsigned int interrupts;
 	uint64_t killed_ns; /* when the engine was told to; 0: not yet */
 	struct mr_error kill_error; /* code set: it could not be told */
 	uint64_t grace_at_ns, look_at_ns, drain_until_ns;
-	uint64_t active_ns, seen_ns, seen_cpu_ns; /* for idleness */
+	uint64_t active_ns, seen_ns,
+		seen_cpu_ns; /* for idleness; seen: the last that was told of it */
 };
 
 static uint64_t real_ns(void)
@@ -95,113 +104,8 @@ static int open_signals(struct run *run, struct mr_error *err)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return mr_err(err, MR_E_SYS, errno, "signals: %m");
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return run->signal_fd < 0 ? mr_err(err, MR_E_SYS, errno, "signalfd: %m") : 0;
-}
-
-/* A remote engine has none of this host's files. */
-static int check_files(const struct run *run, struct mr_error *err)
-{
-	const struct mr_spec *spec = run->spec;
-	bool needs = !spec->sandbox_image[0] || run->child.snippet_name;
-
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		needs |= spec->mounts[i].source != NULL;
-	if (!needs || mr_docker_is_local(run->docker))
-		return 0;
-	return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
-		      "the engine at %.100s is reached by TCP and has no files of this host: "
-		      "without sandbox.image, with a snippet or with --ro and --rw it cannot do it",
-		      mr_docker_name(run->docker));
-}
-
-/* The API is JSON, which has no other bytes. */
-static int check_text(const char *text, const char *what, struct mr_error *err)
-{
-	if (!text || mr_str_utf8_valid(text, strlen(text)))
-		return 0;
-	return mr_err(err, MR_E_KERNEL, EILSEQ,
-		      "%s: the Docker API has no way to hand over what is not UTF-8", what);
-}
-
-static int check_texts(const struct run *run, struct mr_error *err)
-{
-	const struct mr_spec *spec = run->spec;
-	int r = check_text(spec->sandbox_cwd, "working directory", err);
-
-	if (r == 0)
-		r = check_text(run->child.snippet_name, "snippet", err);
-	for (size_t i = 0; r == 0 && run->child.argv && run->child.argv[i]; i++)
-		r = check_text(run->child.argv[i], "argument", err);
-	for (size_t i = 0; r == 0 && run->child.envp && run->child.envp[i]; i++)
-		r = check_text(run->child.envp[i], "environment", err);
-	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
-		r = check_text(spec->mounts[i].source, "mount", err);
-		if (r == 0)
-			r = check_text(spec->mounts[i].dest, "mount", err);
-	}
-	return r;
-}
-
-static int write_file(const struct run *run, const char *name, const char *text, size_t size,
-		      mode_t mode, struct mr_error *err)
-{
-	mr_auto_free char *path = mr_str_format("%s/%s", run->lease.folder, name);
-	mr_auto_close int fd =
-		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int r = fd < 0 ? -errno : mr_write_full(fd, text, size);
-
-	if (r == 0 && fchmod(fd, mode) < 0)
-		r = -errno;
-	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write %s: %m", path) : 0;
-}
-
-static int write_etc(const struct run *run, struct mr_error *err)
-{
-	static const char *const names[] = { MR_DOCKER_ETC };
-	const unsigned int uid = run->facts.uid, gid = run->facts.gid;
-	char *const texts[N_ELEMENTS(names)] = {
-		mr_str_format("root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-			      "sandbox:x:%u:%u:sandbox:/work:/bin/sh\n"
-			      "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-			      uid, gid),
-		mr_str_format("root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n", gid),
-		mr_str_format("127.0.0.1 localhost %s\n::1 localhost ip6-localhost\n",
-			      run->spec->sandbox_hostname),
-		mr_str_dup("# no network\n"),
-		mr_str_dup("passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
-			   "services: files\nprotocols: files\n"),
-	};
-	int r = 0;
-
-	for (size_t i = 0; i < N_ELEMENTS(names); i++) {
-		if (r == 0)
-			r = write_file(run, names[i], texts[i], strlen(texts[i]), 0444, err);
-		free(texts[i]);
-	}
-	return r;
-}
-
-static int write_files(struct run *run, struct mr_error *err)
-{
-	int r = write_etc(run, err);
-
-	if (r == 0 && run->child.snippet_name)
-		r = write_file(run, "snippet", run->child.snippet_text, run->child.snippet_size,
-			       0555, err);
-	return r;
-}
-
-/* As root an id of its own as natively; else the caller's, who has rights to no other. */
-static int choose_ids(struct run *run, struct mr_error *err)
-{
-	struct mr_ids ids = { 0 };
-	int r = mr_launch_ids(run->spec, 0, &ids, err);
-
-	if (r < 0)
-		return r;
-	run->facts.uid = ids.userns && run->spec->sandbox_uid == MR_UNSET ? geteuid() : ids.uid;
-	run->facts.gid = ids.userns && run->spec->sandbox_gid == MR_UNSET ? getegid() : ids.gid;
-	return 0;
+	return run->signal_fd < 0 ? mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m")
+				  : 0;
 }
 
 static int prepare(struct run *run, struct mr_error *err)
@@ -215,9 +119,7 @@ static int prepare(struct run *run, struct mr_error *err)
 	if (r == 0)
 		r = mr_docker_open(&run->docker, err);
 	if (r == 0)
-		r = mr_sibling_find("menace-init", run->init, err);
-	if (r == 0)
-		r = choose_ids(run, err);
+		r = mr_docker_plan_make(run->docker, run->spec, run->lease.label, &run->plan, err);
 	if (r == 0)
 		r = mr_program_resolve(&run->child, err);
 	if (r < 0)
@@ -225,140 +127,85 @@ static int prepare(struct run *run, struct mr_error *err)
 	run->resolved = true;
 	run->child.envp = mr_env_build(run->spec);
 	run->facts.engine = mr_docker_name(run->docker);
-	r = check_texts(run, err);
-	if (r == 0)
-		r = check_files(run, err);
-	return r < 0 ? r : write_files(run, err);
+	return mr_docker_make_check(&run->plan, &run->child, err);
 }
 
 /* --- make ------------------------------------------------------------------------------------------ */
 
-static json_t *body_of(const struct run *run)
+/* What needs no engine first: one that does not answer ends the run. */
+static int sweep(struct run *run, struct mr_error *err)
 {
-	mr_auto_free char *snippet = mr_str_format("%s/snippet", run->lease.folder);
-	const struct mr_docker_create create = {
-		.spec = run->spec,
-		.run_id = run->errand->run_id,
-		.lease = run->lease.label,
-		.image = run->image,
-		.host_system = !run->spec->sandbox_image[0],
-		.init_file = run->init,
-		.argv = run->child.argv,
-		.envp = run->child.envp,
-		.snippet_file = run->child.snippet_name ? snippet : NULL,
-		.snippet_name = run->child.snippet_name,
-		.etc_folder = run->lease.folder,
-		.uid = run->facts.uid,
-		.gid = run->facts.gid,
-	};
+	mr_auto_close int pool = mr_docker_ledger_open(err);
+	struct mr_docker_sweep sweep = { .docker = run->docker,
+					 .leases_fd = run->lease.dir_fd,
+					 .pool_fd = pool,
+					 .label = run->lease.label,
+					 .own_id = run->errand->run_id };
+	int r = pool < 0 ? pool : mr_lease_sweep_at_start(run->lease.dir_fd, err);
 
-	return mr_docker_create_body(&create);
+	return r < 0 ? r : mr_docker_sweep_run(&sweep, err);
 }
 
-/* Ask for a document. */
-static int ask_json(struct run *run, const struct mr_docker_request *request, json_t **ret,
-		    struct mr_error *err)
-{
-	struct mr_docker_answer answer = { 0 };
-	int r = mr_docker_want(run->docker, request, &answer, err);
-
-	if (r == 0)
-		r = mr_docker_reply_parse(answer.body, answer.size, request->path, ret, err);
-	mr_docker_answer_deinit(&answer);
-	return r;
-}
-
-static int create(struct run *run, struct mr_error *err)
-{
-	mr_auto_free char *path =
-		mr_str_format("/containers/create?name=" MR_DOCKER_NAME_PREFIX "%s",
-			      run->errand->run_id);
-	mr_auto_free char *body = NULL;
-	mr_auto_json json_t *reply = NULL;
-	struct mr_docker_request request = { .method = "POST",
-					     .path = path,
-					     .timeout_ms = MR_DOCKER_MAKE_MS };
-	char warnings[300];
-	int r;
-
-	run->asked = body_of(run);
-	request.body = body = json_dumps(run->asked, JSON_COMPACT);
-	mr_assert(body);
-	request.body_size = strlen(body);
-	r = ask_json(run, &request, &reply, err);
-	if (r == 0)
-		r = mr_docker_reply_created(reply, run->id, warnings, sizeof(warnings), err);
-	/* What an engine warns of is a limit that it leaves out. */
-	if (r == 0 && warnings[0])
-		return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
-			      "the engine would leave something out: %s", warnings);
-	return r;
-}
-
-static int inspect(struct run *run, json_t **ret, struct mr_error *err)
-{
-	mr_auto_free char *path = mr_str_format("/containers/%s/json", run->id);
-	const struct mr_docker_request request = { .method = "GET", .path = path };
-
-	return ask_json(run, &request, ret, err);
-}
-
+/* A container of this run's own. */
 static int make(struct run *run, struct mr_error *err)
 {
-	mr_auto_json json_t *shown = NULL;
-	int r = mr_docker_lease_sweep(run->docker, &run->lease, err);
+	struct mr_docker_facts *f = &run->facts;
+	mr_auto_free char *snippets = NULL;
+	struct mr_docker_create create;
+	int r = mr_docker_make_ids(run->spec, false, &f->uid, &f->gid, err);
 
-	if (r >= 0)
-		r = mr_docker_image_find(run->docker, run->spec, run->image, err);
 	if (r == 0)
-		r = create(run, err);
+		r = mr_docker_make_files(run->lease.folder, run->spec, f->uid, f->gid, err);
 	if (r == 0)
-		r = inspect(run, &shown, err);
-	return r < 0 ? r : mr_docker_create_verify(run->asked, shown, err);
+		r = mr_docker_make_snippet(run->lease.folder, &run->child, err);
+	if (r < 0)
+		return r;
+	mr_docker_plan_request(&run->plan, run->errand->run_id, false, run->lease.folder, &snippets,
+			       &create);
+	create.uid = f->uid;
+	create.gid = f->gid;
+	create.argv = run->child.argv;
+	create.envp = run->child.envp;
+	run->asked = mr_docker_create_body(&create);
+	return mr_docker_make_container(run->docker, run->errand->run_id, run->asked, run->id, err);
 }
 
 /* --- start ----------------------------------------------------------------------------------------- */
 
 static int post(struct run *run, const char *verb, struct mr_error *err)
 {
-	mr_auto_free char *path = mr_str_format("/containers/%s/%s", run->id, verb);
-	const struct mr_docker_request request = { .method = "POST",
-						   .path = path,
-						   .timeout_ms = run->started ? MR_DOCKER_TIMEOUT_MS
-									      : MR_DOCKER_MAKE_MS };
-	struct mr_docker_answer answer = { 0 };
-	int r = mr_docker_want(run->docker, &request, &answer, err);
-
-	mr_docker_answer_deinit(&answer);
-	return r;
+	return mr_docker_make_post(run->docker, run->id, verb,
+				   run->started ? MR_DOCKER_TIMEOUT_MS : MR_DOCKER_MAKE_MS, err);
 }
 
-static int start(struct run *run, struct mr_error *err)
+static int open_streams(struct run *run, struct mr_error *err)
+{
+	run->has_streams = true;
+	return mr_docker_streams_open(run->docker, run->id, run->spec, STDIN_FILENO, STDOUT_FILENO,
+				      MR_HANDOVER_FD_STDERR, &run->streams, err);
+}
+
+static int begin_wait(struct run *run, struct mr_error *err)
 {
 	mr_auto_free char *wait =
 		mr_str_format("/containers/%s/wait?condition=not-running", run->id);
 	const struct mr_docker_request request = { .method = "POST",
 						   .path = wait,
 						   .timeout_ms = NEVER };
-	int r;
 
-	run->has_streams = true;
-	r = mr_docker_streams_open(run->docker, run->id, run->spec, STDIN_FILENO, STDOUT_FILENO,
-				   MR_HANDOVER_FD_STDERR, &run->streams, err);
-	if (r < 0)
-		return r;
-	r = post(run, "start", err);
-	if (r < 0)
-		return r;
+	return mr_docker_begin(run->docker, &request, &run->wait, err);
+}
+
+static void note_start(struct run *run)
+{
 	run->started = true;
 	run->facts.go_ns = run->active_ns = run->seen_ns = mr_now_ns();
-	return mr_docker_begin(run->docker, &request, &run->wait, err);
 }
 
 /* --- follow ---------------------------------------------------------------------------------------- */
 
 /* Without waiting: an engine answers when the container has ended, which it does not while
- * nobody reads what it wrote. */
+ * nobody reads what it wrote, nor may that be for the caller's reader to decide. */
 static void kill_container(struct run *run)
 {
 	mr_auto_free char *path = mr_str_format("/containers/%s/kill?signal=KILL", run->id);
@@ -368,6 +215,7 @@ static void kill_container(struct run *run)
 
 	run->killed_ns = mr_now_ns();
 	mr_docker_streams_stop_input(&run->streams);
+	mr_docker_streams_read_ahead(&run->streams);
 	if (mr_docker_begin(run->docker, &request, &run->kill, &run->kill_error) < 0)
 		run->kill = NULL;
 }
@@ -406,6 +254,10 @@ static void take_signal(struct run *run, int sig)
 	char verb[40];
 	struct mr_error err = MR_ERROR_INIT;
 
+	if (run->ended) { /* the caller's reader may be what holds us */
+		run->dropped |= sig != SIGUSR1 && sig != SIGUSR2;
+		return;
+	}
 	snprintf(verb, sizeof(verb), "kill?signal=%d", sig);
 	if (sig == SIGUSR1 || sig == SIGUSR2) {
 		if (post(run, verb, &err) < 0)
@@ -490,6 +342,9 @@ static int look(struct run *run, struct mr_error *err)
 			take_stats(run, &answer);
 		mr_docker_answer_deinit(&answer);
 		/* Limits that nobody can count any more are not in force. */
+		if (r >= 0 && now > run->seen_ns + END_MS * MS)
+			r = mr_err(err, MR_E_KERNEL, ENODATA,
+				   "the engine tells no CPU time, which is to be limited");
 		return r < 0 && needs_looks(run) ? r : 0;
 	}
 	return now < run->look_at_ns ? 0 : mr_docker_begin(run->docker, &request, &run->look, err);
@@ -548,24 +403,185 @@ static int take_end(struct run *run, struct mr_error *err)
 	return 0;
 }
 
-/* One turn.  What menace-run does not want any more ends here, too. */
+/* One turn.  What menace-run does not want any more ends here, too.  Signals are for a payload, and
+ * wait until there is one. */
 static int turn(struct run *run, struct mr_error *err)
 {
-	struct pollfd fds[MR_DOCKER_STREAMS_FDS + 2];
+	struct pollfd fds[MR_DOCKER_STREAMS_FDS + 3];
+	const bool begun = !run->streams.awaited;
 	size_t n = mr_docker_streams_wants(&run->streams, fds);
+	struct pollfd *report = &fds[n++];
 	int r;
 
-	fds[n] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
-	fds[n + 1] = (struct pollfd){ .fd = run->errand->report_fd };
-	r = mr_docker_wait_some(run->docker, fds, n + 2, next_ms(run), err);
+	*report = (struct pollfd){ .fd = run->errand->report_fd };
+	fds[n++] = (struct pollfd){ .fd = mr_docker_watch_fd(&run->watch), .events = POLLIN };
+	if (begun)
+		fds[n++] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
+	r = mr_docker_wait_some(run->docker, fds, n, next_ms(run), err);
 	if (r < 0)
 		return r;
-	if (fds[n + 1].revents & POLLERR) {
+	if (report->revents & POLLERR) {
 		run->abandoned = true;
 		return mr_err(err, MR_E_SYS, EPIPE, "menace-run is gone");
 	}
-	take_signals(run);
+	if (begun)
+		take_signals(run);
+	mr_docker_watch_read(&run->watch);
 	return mr_docker_streams_move(&run->streams, err);
+}
+
+/* Until it has said what was awaited: 1 when it ended without. */
+static int await_answer(struct run *run, struct mr_error *err)
+{
+	const uint64_t until = mr_now_ns() + END_MS * MS;
+
+	for (;;) {
+		int r = turn(run, err);
+
+		if (r < 0)
+			return r;
+		if (run->streams.refused)
+			return mr_err(err, MR_E_PROTO, EPROTO,
+				      "the container does not answer as menace-init does");
+		if (!run->streams.awaited)
+			return 0;
+		if (mr_docker_streams_ended(&run->streams))
+			return 1;
+		if (mr_now_ns() > until)
+			return mr_err(err, MR_E_KERNEL, ETIMEDOUT,
+				      "the container has not answered within %d ms", END_MS);
+	}
+}
+
+/* Once menace-init listens it does nothing else: from here on all is the payload's. */
+static int observe(struct run *run, struct mr_error *err)
+{
+	const struct mr_docker_watched watched = { .spec = run->spec,
+						   .container = run->id,
+						   .init = run->plan.init,
+						   .uid = run->facts.uid };
+	size_t size = 0;
+	char *question = mr_order_ask(&size);
+	int r;
+
+	mr_docker_streams_order(&run->streams, question, size, MR_ORDER_READY);
+	r = await_answer(run, err);
+	if (r == 0)
+		mr_docker_watch_begin(&run->watch, run->docker, &watched);
+	return r;
+}
+
+/* 0: the payload starts; 1: the container has ended before it took the order. */
+static int give_order(struct run *run, struct mr_error *err)
+{
+	size_t size = 0;
+	char *order;
+	int r = observe(run, err);
+
+	if (r != 0)
+		return r;
+	order = mr_order_make(run->spec->sandbox_cwd, run->child.argv, run->child.envp, &size);
+	if (!order)
+		return mr_err(err, MR_E_USAGE, E2BIG,
+			      "arguments and environment have more than %d bytes", MR_ORDER_MAX);
+	mr_docker_streams_order(&run->streams, order, size, MR_ORDER_TAKEN);
+	/* From here on nobody knows what has been started, unless it is said. */
+	note_start(run);
+	r = begin_wait(run, err);
+	return r < 0 ? r : await_answer(run, err);
+}
+
+/* Without menace-init the payload starts with it: who gets no answer does not know whether it has. */
+static int start_container(struct run *run, struct mr_error *err)
+{
+	int r = post(run, "start", err);
+
+	if (r < 0 && !run->plan.init[0] && err->errnum != EOPNOTSUPP && err->errnum != ECONNREFUSED)
+		note_start(run);
+	return r;
+}
+
+/* In a container of the run's own. */
+static int start(struct run *run, struct mr_error *err)
+{
+	int r = open_streams(run, err);
+
+	if (r == 0)
+		r = start_container(run, err);
+	if (r == 0 && run->plan.init[0]) {
+		r = give_order(run, err);
+	} else if (r == 0) {
+		note_start(run);
+		r = begin_wait(run, err);
+	}
+	if (r <= 0)
+		return r;
+	run->started = false;
+	run->facts.go_ns = 0;
+	return mr_err(err, MR_E_KERNEL, ESRCH, "the container ended before it took the run");
+}
+
+/* One that ended before it took the run has started nothing, and of the caller's input nothing
+ * was read: as if it had not been. */
+static int forget_prepared(struct run *run, struct mr_error *err)
+{
+	int r = mr_docker_pool_discard(run->docker, &run->prepared, err);
+
+	run->started = false;
+	run->facts.go_ns = 0;
+	run->asked = NULL;
+	run->wait = mr_docker_call_free(run->wait);
+	mr_docker_watch_deinit(&run->watch);
+	mr_docker_streams_close(&run->streams);
+	run->has_streams = false;
+	run->id[0] = '\0';
+	run->news.used--;
+	run->news.unfit++;
+	snprintf(run->news.why, sizeof(run->news.why), "it ended before it took the run");
+	mr_docker_prepared_deinit(&run->prepared);
+	return r;
+}
+
+static int use_prepared(struct run *run, struct mr_error *err)
+{
+	struct mr_docker_prepared *p = &run->prepared;
+	int r = mr_docker_lease_adopt(&run->lease, p->id, err);
+
+	memcpy(run->id, p->container, sizeof(run->id));
+	run->facts.uid = p->uid;
+	run->facts.gid = p->gid;
+	run->asked = p->asked;
+	if (r == 0)
+		r = mr_docker_make_snippet(p->folder, &run->child, err);
+	if (r == 0)
+		r = open_streams(run, err);
+	if (r == 0)
+		r = give_order(run, err);
+	return r;
+}
+
+/* In a prepared container: 0; 1 when there is none that can be used. */
+static int start_prepared(struct run *run, struct mr_error *err)
+{
+	const char *why;
+	int r;
+
+	if (!mr_docker_pool_fits(&run->plan, &why)) {
+		run->facts.pool = why;
+		return 1;
+	}
+	while ((r = mr_docker_pool_take(&run->plan, &run->prepared, &run->news, err)) == 0) {
+		r = use_prepared(run, err);
+		if (r <= 0) {
+			run->facts.pool = "used";
+			return r;
+		}
+		r = forget_prepared(run, err);
+		if (r < 0)
+			return r;
+	}
+	run->facts.pool = "none was ready";
+	return r;
 }
 
 /* An engine that does not do as it is told is lost. */
@@ -603,15 +619,29 @@ static int follow(struct run *run, struct mr_error *err)
 
 /* --- finish ---------------------------------------------------------------------------------------- */
 
-/* What was written before the end is on its way. */
+/* What was written before the end is on its way.  Who reads it from us may take his time until a signal
+ * comes, as natively; an engine that neither hands over more nor ends has lost some of it. */
 static int drain(struct run *run, struct mr_error *err)
 {
-	const uint64_t until = run->facts.end_ns + (run->spec->limits_drain_ms + DRAIN_MS) * MS;
+	const uint64_t most = (run->spec->limits_drain_ms + END_MS) * MS;
+	uint64_t until = run->facts.end_ns + most;
+	bool told = false;
 	int r = 0;
 
 	mr_docker_streams_stop_input(&run->streams);
-	while (r == 0 && !mr_docker_streams_ended(&run->streams) && mr_now_ns() < until)
+	while (r == 0 && !mr_docker_streams_ended(&run->streams) && !run->dropped) {
+		const bool blocked = mr_docker_streams_is_blocked(&run->streams);
+
+		if (blocked && !told)
+			told = mr_errand_waits_for_reader(run->errand);
+		if (blocked || run->streams.moved)
+			until = mr_now_ns() + most;
+		else if (mr_now_ns() >= until)
+			return mr_err(err, MR_E_KERNEL, ETIMEDOUT,
+				      "the engine keeps back the end of the output");
+		run->streams.moved = false;
 		r = turn(run, err);
+	}
 	if (r == 0 && run->streams.total > run->spec->limits_output_bytes &&
 	    run->facts.facts.kill == MR_KILL_NONE)
 		run->facts.facts.kill = MR_KILL_OUTPUT;
@@ -622,7 +652,7 @@ static int read_state(struct run *run, struct mr_error *err)
 {
 	mr_auto_json json_t *shown = NULL;
 	struct mr_docker_state state = { 0 };
-	int r = inspect(run, &shown, err);
+	int r = mr_docker_make_inspect(run->docker, run->id, &shown, err);
 
 	if (r == 0)
 		r = mr_docker_reply_state(shown, &state, err);
@@ -637,13 +667,24 @@ static void fail(struct run *run, const struct mr_error *err)
 	run->error = *err;
 	run->facts.error = &run->error;
 	run->facts.lost = run->started;
-	if (run->started)
+	if (run->started) {
+		/* Whatever the engine refuses now: it has begun, and no other backend may do it again. */
+		if (run->error.code == MR_E_KERNEL)
+			run->error.code = MR_E_PROTO;
 		return;
+	}
 	run->facts.facts.setup_failed = true;
 	run->facts.facts.setup_exit_status = mr_errc_exit_status(err->code);
 }
 
 /* Also one whose making nobody told us the end of. */
+static int remove_container(struct run *run, struct mr_error *err)
+{
+	if (run->prepared.record.fd >= 0)
+		return mr_docker_pool_discard(run->docker, &run->prepared, err);
+	return run->asked ? mr_docker_lease_remove(run->docker, run->errand->run_id, err) : 0;
+}
+
 static void remove_all(struct run *run)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -653,7 +694,7 @@ static void remove_all(struct run *run)
 	run->kill = mr_docker_call_free(run->kill);
 	if (run->has_streams)
 		mr_docker_streams_cut(&run->streams);
-	if (!run->asked || mr_docker_lease_remove(run->docker, run->errand->run_id, &err) >= 0) {
+	if (remove_container(run, &err) >= 0) {
 		mr_docker_lease_close(&run->lease);
 		return;
 	}
@@ -670,7 +711,10 @@ static void deinit(struct run *run)
 		mr_program_release(&run->child);
 	if (run->has_streams)
 		mr_docker_streams_close(&run->streams);
-	json_decref(run->asked);
+	if (run->asked != run->prepared.asked)
+		json_decref(run->asked);
+	mr_docker_prepared_deinit(&run->prepared);
+	mr_docker_watch_deinit(&run->watch);
 	mr_docker_free(run->docker);
 	mr_close(run->signal_fd);
 }
@@ -680,26 +724,42 @@ static json_t *result_of(struct run *run)
 	struct mr_docker_facts *f = &run->facts;
 
 	f->container = run->id;
-	f->image = run->image;
+	f->image = run->plan.image;
 	f->asked = run->asked;
 	if (!f->engine)
 		f->engine = "";
 	if (!f->end_ns && f->go_ns)
 		f->end_ns = mr_now_ns();
 	f->done_ns = mr_now_ns();
+	mr_clock_read(&f->clock_done);
+	f->telemetry =
+		mr_docker_watch_to_json(&run->watch,
+					f->lost || mr_verdict_reach(&f->facts).exit_status != 0);
 	if (run->has_streams) {
+		f->facts.output_lost = run->streams.lost;
 		f->out = &run->streams.sinks[0].capture;
 		f->err = &run->streams.sinks[1].capture;
 	}
 	return mr_docker_result_make(f);
 }
 
-json_t *mr_docker_run(const struct mr_errand *errand)
+static int begin(struct run *run, struct mr_error *err)
+{
+	int r = start_prepared(run, err);
+
+	if (r <= 0)
+		return r;
+	r = make(run, err);
+	return r < 0 ? r : start(run, err);
+}
+
+json_t *mr_docker_run(const struct mr_errand *errand, struct mr_docker_pool_news *ret_news)
 {
 	struct run run = { .errand = errand,
 			   .spec = &errand->spec,
 			   .child = { .spec = &errand->spec },
 			   .lease = { .dir_fd = -1, .fd = -1, .keeper_fd = -1 },
+			   .prepared = { .record = { .fd = -1 }, .pool_fd = -1 },
 			   .signal_fd = -1,
 			   .facts = { .spec = &errand->spec, .run_id = errand->run_id } };
 	struct mr_error err = MR_ERROR_INIT;
@@ -707,12 +767,15 @@ json_t *mr_docker_run(const struct mr_errand *errand)
 	int r;
 
 	run.facts.start_real_ns = real_ns();
+	mr_clock_read(&run.facts.clock_start);
 	run.facts.begin_ns = mr_now_ns();
 	r = prepare(&run, &err);
 	if (r == 0)
-		r = make(&run, &err);
+		r = sweep(&run, &err);
 	if (r == 0)
-		r = start(&run, &err);
+		r = mr_docker_image_find(run.docker, run.spec, run.plan.image, &err);
+	if (r == 0)
+		r = begin(&run, &err);
 	if (r == 0)
 		r = follow(&run, &err);
 	if (r == 0)
@@ -721,27 +784,12 @@ json_t *mr_docker_run(const struct mr_errand *errand)
 		r = read_state(&run, &err);
 	if (r < 0)
 		fail(&run, &err);
+	if (run.ended)
+		mr_docker_watch_end(&run.watch);
 	remove_all(&run);
+	mr_docker_watch_end(&run.watch);
 	result = result_of(&run);
+	*ret_news = run.news;
 	deinit(&run);
 	return result;
-}
-
-int mr_docker_probe(json_t **ret_facts, struct mr_error *err)
-{
-	const struct mr_docker_request request = { .method = "GET",
-						   .path = "/version",
-						   .timeout_ms = MR_HANDOVER_PROBE_MS / 2 };
-	struct mr_docker_answer answer = { 0 };
-	struct mr_docker *docker = NULL;
-	int r = mr_docker_open(&docker, err);
-
-	if (r < 0)
-		return r;
-	r = mr_docker_want(docker, &request, &answer, err);
-	if (r == 0)
-		r = mr_docker_reply_parse(answer.body, answer.size, "version", ret_facts, err);
-	mr_docker_answer_deinit(&answer);
-	mr_docker_free(docker);
-	return r;
 }

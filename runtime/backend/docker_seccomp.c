@@ -17,6 +17,7 @@
 #include "runtime/base/json.h"
 
 #define PASS 0
+#define SOCKET PASS
 
 struct call {
 	const char *name;

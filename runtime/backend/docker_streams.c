@@ -18,6 +18,7 @@
 #include "runtime/spec/spec.h"
 
 #define CHUNK 65536
+#define AHEAD_MAX (16u << 20)
 #define ROUNDS 16 /* of reading, until others get their turn */
 
 /* --- outputs --------------------------------------------------------------------------------------- */
@@ -25,6 +26,12 @@
 static bool is_blocked(const struct mr_docker_sink *sink)
 {
 	return sink->at < sink->waiting.len;
+}
+
+static bool is_full(const struct mr_docker_streams *s)
+{
+	return s->sinks[0].waiting.len - s->sinks[0].at > s->ahead ||
+	       s->sinks[1].waiting.len - s->sinks[1].at > s->ahead;
 }
 
 /* Who does not read any more gets no more; what is kept is kept. */
@@ -35,7 +42,7 @@ static void give_up(struct mr_docker_sink *sink)
 	sink->at = 0;
 }
 
-static void flush(struct mr_docker_sink *sink)
+static void flush(struct mr_docker_streams *s, struct mr_docker_sink *sink)
 {
 	while (is_blocked(sink)) {
 		const char *buf = sink->waiting.text + sink->at;
@@ -49,6 +56,7 @@ static void flush(struct mr_docker_sink *sink)
 		if (written < 0 && errno == EAGAIN)
 			return;
 		if (written < 0) {
+			s->lost |= mr_sink_failed(errno);
 			give_up(sink);
 			return;
 		}
@@ -65,6 +73,22 @@ static void note_engine(struct mr_docker_streams *s, const char *buf, size_t n)
 		*p = (unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f ? '?' : *p;
 }
 
+/* How many bytes of these are the answer to an order, and so not the payload's. */
+static size_t take_answer(struct mr_docker_streams *s, const char *buf, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && s->awaited && !s->refused) {
+		s->refused = buf[i] != s->awaited[s->awaited_at];
+		if (s->refused)
+			break;
+		i++;
+		if (!s->awaited[++s->awaited_at])
+			s->awaited = NULL;
+	}
+	return i;
+}
+
 static void on_bytes(void *owner, enum mr_docker_channel channel, const char *buf, size_t n)
 {
 	struct mr_docker_streams *s = owner;
@@ -74,6 +98,14 @@ static void on_bytes(void *owner, enum mr_docker_channel channel, const char *bu
 		note_engine(s, buf, n);
 		return;
 	}
+	if (channel == MR_DOCKER_STDOUT && s->awaited) {
+		const size_t taken = take_answer(s, buf, n);
+
+		buf += taken;
+		n -= taken;
+		if (n == 0)
+			return;
+	}
 	sink = &s->sinks[channel - MR_DOCKER_STDOUT];
 	s->total += n;
 	s->moved = true;
@@ -81,7 +113,7 @@ static void on_bytes(void *owner, enum mr_docker_channel channel, const char *bu
 	if (sink->fd.fd < 0)
 		return;
 	mr_buf_addn(&sink->waiting, buf, n);
-	flush(sink);
+	flush(s, sink);
 }
 
 static int read_output(struct mr_docker_streams *s, struct mr_error *err)
@@ -91,7 +123,7 @@ static int read_output(struct mr_docker_streams *s, struct mr_error *err)
 	for (int i = 0; i < ROUNDS && s->out; i++) {
 		long n;
 
-		if (is_blocked(&s->sinks[0]) || is_blocked(&s->sinks[1]))
+		if (is_full(s))
 			return 0;
 		n = mr_docker_wire_read(s->out, buf, sizeof(buf), err);
 		if (n == -EAGAIN)
@@ -156,11 +188,41 @@ static void read_input(struct mr_docker_streams *s)
 	feed_input(s);
 }
 
+void mr_docker_streams_order(struct mr_docker_streams *s, char *order, size_t size,
+			     const char *answer)
+{
+	free(s->order);
+	s->order = order;
+	s->order_size = size;
+	s->order_at = 0;
+	s->awaited = answer;
+	s->awaited_at = 0;
+}
+
+/* Who does not take it does not answer, either. */
+static void feed_order(struct mr_docker_streams *s)
+{
+	struct mr_error ignored;
+	long n = mr_docker_wire_write(s->in, s->order + s->order_at, s->order_size - s->order_at,
+				      &ignored);
+
+	if (n > 0)
+		s->order_at += (size_t)n;
+	else if (n != -EAGAIN)
+		mr_docker_streams_stop_input(s);
+}
+
 static void move_input(struct mr_docker_streams *s)
 {
 	struct pollfd p = { .fd = s->stdin_fd, .events = POLLIN };
 
 	if (!s->in)
+		return;
+	if (s->order_at < s->order_size) {
+		feed_order(s);
+		return;
+	}
+	if (s->awaited)
 		return;
 	if (s->input_at < s->input_end)
 		feed_input(s);
@@ -172,32 +234,41 @@ static void move_input(struct mr_docker_streams *s)
 
 size_t mr_docker_streams_wants(const struct mr_docker_streams *s, struct pollfd *fds)
 {
-	const bool blocked = is_blocked(&s->sinks[0]) || is_blocked(&s->sinks[1]);
 	size_t n = 0;
 
-	if (s->out && !blocked)
+	if (s->out && !is_full(s))
 		fds[n++] = (struct pollfd){ .fd = mr_docker_wire_fd(s->out), .events = POLLIN };
 	for (size_t i = 0; i < 2; i++)
 		if (is_blocked(&s->sinks[i]))
 			fds[n++] = (struct pollfd){ .fd = s->sinks[i].fd.fd, .events = POLLOUT };
-	if (s->in && s->input_at < s->input_end)
+	if (s->in && (s->input_at < s->input_end || s->order_at < s->order_size))
 		fds[n++] = (struct pollfd){ .fd = mr_docker_wire_fd(s->in), .events = POLLOUT };
-	else if (s->in && s->stdin_fd >= 0)
+	else if (s->in && s->stdin_fd >= 0 && !s->awaited)
 		fds[n++] = (struct pollfd){ .fd = s->stdin_fd, .events = POLLIN };
 	return n;
 }
 
 int mr_docker_streams_move(struct mr_docker_streams *s, struct mr_error *err)
 {
-	flush(&s->sinks[0]);
-	flush(&s->sinks[1]);
+	flush(s, &s->sinks[0]);
+	flush(s, &s->sinks[1]);
 	move_input(s);
 	return read_output(s, err);
 }
 
+void mr_docker_streams_read_ahead(struct mr_docker_streams *s)
+{
+	s->ahead = AHEAD_MAX;
+}
+
+bool mr_docker_streams_is_blocked(const struct mr_docker_streams *s)
+{
+	return is_blocked(&s->sinks[0]) || is_blocked(&s->sinks[1]);
+}
+
 bool mr_docker_streams_ended(const struct mr_docker_streams *s)
 {
-	return !s->out && !is_blocked(&s->sinks[0]) && !is_blocked(&s->sinks[1]);
+	return !s->out && !mr_docker_streams_is_blocked(s);
 }
 
 static int open_sink(struct mr_docker_sink *sink, const struct mr_spec *spec, int fd,
@@ -248,4 +319,6 @@ void mr_docker_streams_close(struct mr_docker_streams *s)
 	s->in = mr_docker_wire_free(s->in);
 	free(s->input);
 	s->input = NULL;
+	free(s->order);
+	s->order = NULL;
 }

@@ -36,8 +36,17 @@ struct mr_docker_streams {
 	int stdin_fd; /* -1: ended, or there is none */
 	char *input; /* what the engine has not taken */
 	size_t input_at, input_end;
+	char *order; /* owned; goes before the input */
+	size_t order_at, order_size;
+	const char *
+		awaited; /* what the output has to begin with before the input is read; NULL: nothing,
+				or it came */
+	size_t awaited_at;
+	bool refused; /* it began with something else */
 	uint64_t total; /* bytes of both outputs */
+	size_t ahead; /* bytes that may wait for the caller while more is read */
 	bool moved; /* since somebody last set it to false */
+	bool lost; /* the caller did not take all of it, though he has not gone */
 	char engine_said[256]; /* on its own channel */
 };
 
@@ -46,12 +55,21 @@ int mr_docker_streams_open(struct mr_docker *docker, const char *id, const struc
 			   int stdin_fd, int stdout_fd, int stderr_fd,
 			   struct mr_docker_streams *ret, struct mr_error *err);
 void mr_docker_streams_close(struct mr_docker_streams *streams);
+/* To a container that waits for an order: it is sent, and until the answer has come nothing of the
+ * caller's input is read.  order: stolen; answer: borrowed. */
+void mr_docker_streams_order(struct mr_docker_streams *streams, char *order, size_t size,
+			     const char *answer);
 
 /* Up to 5 descriptors to wait for; their number. */
 #define MR_DOCKER_STREAMS_FDS 5
 size_t mr_docker_streams_wants(const struct mr_docker_streams *streams, struct pollfd *fds);
 /* Move what can be moved.  MR_E_PROTO: the engine's stream is broken. */
 int mr_docker_streams_move(struct mr_docker_streams *streams, struct mr_error *err);
+/* From here on read of the engine what there is, 16 MiB before the caller takes it: an engine ends no
+ * container whose output nobody reads. */
+void mr_docker_streams_read_ahead(struct mr_docker_streams *streams);
+/* The caller has not taken all that came. */
+bool mr_docker_streams_is_blocked(const struct mr_docker_streams *streams);
 /* All of the output has come and was passed on. */
 bool mr_docker_streams_ended(const struct mr_docker_streams *streams);
 /* Read and feed no more; what is kept is kept.  Before the container is removed by force: an engine

@@ -14,6 +14,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/spec/failures.h"
 #include "runtime/spec/spec.h"
 #include "runtime/supervise/capture.h"
@@ -43,27 +44,21 @@ static json_t *exit_json(const struct mr_verdict *v)
 			 v->signal ? sigabbrev_np(v->signal) : NULL);
 }
 
-static json_t *error_json(const struct mr_error *err)
-{
-	return err ? json_pack("{s:s, s:i, s:s}", "code", mr_errc_name(err->code), "errno",
-			       err->errnum, "message", err->msg)
-		   : json_null();
-}
-
 static json_t *usage_json(void)
 {
-	return json_pack("{s:n, s:{s:n, s:n, s:n, s:n, s:n, s:n, s:n}, s:{s:n, s:n, s:n, s:n}, "
-			 "s:{s:n, s:n, s:n}, s:{s:n, s:n, s:n}, s:{s:n, s:n, s:n, s:n, s:n, s:n}, "
-			 "s:{s:n, s:n}, s:{s:n, s:n}, s:{s:n, s:n, s:n, s:n, s:n}}",
-			 "wall_us", "cpu", "usage_us", "user_us", "system_us", "source",
-			 "rusage_us", "difference_us", "throttled_us", "memory", "peak_bytes",
-			 "source", "largest_process_bytes", "limit_hits", "page_faults", "minor",
-			 "major", "source", "context_switches", "voluntary", "involuntary",
-			 "source", "io", "block_read_bytes", "block_write_bytes", "block_read_ops",
-			 "block_write_ops", "rusage_inblock_512", "rusage_oublock_512", "disk",
-			 "used_bytes", "used_inodes", "pids", "peak", "limit_hits", "pressure",
-			 "cpu_some_us", "memory_some_us", "memory_full_us", "io_some_us",
-			 "io_full_us");
+	return json_pack(
+		"{s:n, s:{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n}, s:{s:n, s:n, s:n, s:n}, "
+		"s:{s:n, s:n, s:n}, s:{s:n, s:n, s:n}, s:{s:n, s:n, s:n, s:n, s:n, s:n}, "
+		"s:{s:n, s:n}, s:{s:n, s:n, s:n, s:s}, s:{s:n, s:n, s:n, s:n, s:n}}",
+		"wall_us", "cpu", "usage_us", "user_us", "system_us", "source", "rusage_us",
+		"difference_us", "throttled_us", "throttled_periods", "memory", "peak_bytes",
+		"source", "largest_process_bytes", "limit_hits", "page_faults", "minor", "major",
+		"source", "context_switches", "voluntary", "involuntary", "source", "io",
+		"block_read_bytes", "block_write_bytes", "block_read_ops", "block_write_ops",
+		"rusage_inblock_512", "rusage_oublock_512", "disk", "used_bytes", "used_inodes",
+		"pids", "peak", "limit_hits", "unreaped", "unreaped_why",
+		"another backend did the run: see receipt.backend", "pressure", "cpu_some_us",
+		"memory_some_us", "memory_full_us", "io_some_us", "io_full_us");
 }
 
 static json_t *stream_json(const struct mr_capture *capture)
@@ -135,6 +130,7 @@ static void put_failures(const struct mr_spec *spec, json_t *result)
 
 json_t *mr_document_make(const struct mr_document *d)
 {
+	const char *limit = mr_reason_limit(d->verdict.reason);
 	json_t *unenforced = json_array(), *result;
 	char hash[65];
 
@@ -145,11 +141,12 @@ json_t *mr_document_make(const struct mr_document *d)
 			   "menace.result/1", "version", MENACE_VERSION, "run_id", d->run_id,
 			   "name", d->spec->name, "spec_sha256", hash, "started_at",
 			   time_json(d->start_real_ns), "reason", mr_reason_name(d->verdict.reason),
-			   "exit", exit_json(&d->verdict), "error", error_json(d->error));
+			   "exit", exit_json(&d->verdict), "error",
+			   d->error ? mr_text_error(d->error) : json_null());
 	mr_assert(result);
 	json_object_set_new(result, "usage", usage_json());
 	json_object_set_new(result, "limits", mr_spec_limits_to_json(d->spec));
-	json_object_set_new(result, "limits_hit", json_array());
+	json_object_set_new(result, "limits_hit", limit ? json_pack("[s]", limit) : json_array());
 	json_object_set_new(result, "oom", json_pack("{s:n, s:n}", "kills", "level"));
 	json_object_set_new(result, "leftover_killed", json_null());
 	json_object_set_new(result, "stdout", stream_json(d->out));
@@ -162,7 +159,14 @@ json_t *mr_document_make(const struct mr_document *d)
 	json_object_set_new(result, "receipt", receipt_json(d->spec));
 	json_object_set_new(result, "not_enforced", unenforced);
 	json_object_set_new(result, "timings",
-			    json_pack("{s:n, s:n, s:n, s:n, s:{}}", "cgroup_us", "clone_us",
-				      "setup_us", "teardown_us", "steps_us"));
+			    json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:{}}", "cgroup_us",
+				      "clone_us", "setup_us", "held_us", "teardown_us",
+				      "clock_skew_ns", "steps_us"));
 	return result;
+}
+
+bool mr_document_not_begun(const char *reason)
+{
+	return reason && (strcmp(reason, mr_reason_name(MR_REASON_setup_error)) == 0 ||
+			  strcmp(reason, mr_reason_name(MR_REASON_skipped)) == 0);
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/supervise/verdict.h"
@@ -26,3 +27,6 @@ struct mr_document {
 };
 /* New reference. */
 struct json_t *mr_document_make(const struct mr_document *facts);
+/* Does a result with this reason (NULL: none) say that the program has not begun, so that nothing
+ * is known of it? */
+bool mr_document_not_begun(const char *reason);

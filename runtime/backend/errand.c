@@ -168,6 +168,11 @@ int mr_errand_report_probe(struct mr_errand *errand, bool can, const char *why, 
 			    err);
 }
 
+bool mr_errand_waits_for_reader(const struct mr_errand *errand)
+{
+	return mr_write_full(errand->report_fd, "\n", 1) == 0;
+}
+
 int mr_errand_report(struct mr_errand *errand, json_t *result, struct mr_error *err)
 {
 	json_t *receipt = json_object_get(result, "receipt");

@@ -30,6 +30,8 @@ void mr_errand_deinit(struct mr_errand *errand);
 /* The answer to a probe.  lacks: MR_NEED_BITs; facts: stolen, or NULL. */
 int mr_errand_report_probe(struct mr_errand *errand, bool can, const char *why, uint64_t lacks,
 			   struct json_t *facts, struct mr_error *err);
+/* The run is over, and only who reads the output is waited for: see handover.h.  True: it was said. */
+bool mr_errand_waits_for_reader(const struct mr_errand *errand);
 /* The result of the run: receipt.backend is put in; stolen. */
 int mr_errand_report(struct mr_errand *errand, struct json_t *result, struct mr_error *err);
 /* The result of one that never began: every member is there, reason setup_error.  New reference. */

@@ -42,7 +42,9 @@
  * killed (reason killed_by_user); SIGUSR1 and SIGUSR2 are forwarded.  The program has a session of
  * its own, so a key on the terminal reaches it through menace-run only.  All limits of time
  * are the program's; menace-run kills it when it is MR_HANDOVER_SLACK_MS late, which no program
- * should ever meet, and what it leaves is swept by its next start.
+ * should ever meet, and what it leaves is swept by its next start.  Who reads the output may take as
+ * long as he likes: a program that waits for nothing else says so by a line break before its
+ * report, and is never late from there on.
  *
  * The environment is menace-run's.  Exit status: 0 when a report was written, whatever it says.
  */

@@ -8,7 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/log.h"
 #include "runtime/supervise/lease.h"
 
 #define NAME "kvm-fails"
@@ -56,8 +58,21 @@ enum mr_machine_accel mr_accel_choose(int folder, const char *device)
 	return MR_ACCEL_KVM;
 }
 
+static void tell_failure(int folder, const char *why)
+{
+	char link[40], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	mr_log_notice("a machine with KVM did not come up (%s), and one without did: machines are "
+		      "emulated until the next boot of this host, or until %s/" NAME " is removed",
+		      why, path);
+}
+
 /* What cannot be written costs the next run the same time again. */
-void mr_accel_remember_failure(int folder)
+void mr_accel_remember_failure(int folder, const char *why)
 {
 	char text[BOOT_ID_SIZE];
 	ssize_t n = mr_read_file_at(AT_FDCWD, BOOT_ID, text, sizeof(text));
@@ -67,6 +82,29 @@ void mr_accel_remember_failure(int folder)
 		return;
 	unlinkat(folder, NAME, 0);
 	fd = openat(folder, NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0 && mr_write_full(fd, text, (size_t)n) < 0)
+	if (fd < 0)
+		return;
+	if (mr_write_full(fd, text, (size_t)n) < 0)
 		unlinkat(folder, NAME, 0);
+	else
+		tell_failure(folder, why);
+}
+
+enum mr_machine_accel mr_accel_next(const struct mr_accel_trial *trial)
+{
+	return trial->kvm_failed ? MR_ACCEL_TCG : mr_accel_choose(trial->folder, trial->device);
+}
+
+void mr_accel_note_mute(struct mr_accel_trial *trial, enum mr_machine_accel accel, const char *why)
+{
+	if (accel != MR_ACCEL_KVM)
+		return;
+	trial->kvm_failed = true;
+	snprintf(trial->why, sizeof(trial->why), "%s", why);
+}
+
+void mr_accel_note_up(const struct mr_accel_trial *trial, enum mr_machine_accel accel)
+{
+	if (accel == MR_ACCEL_TCG && trial->kvm_failed)
+		mr_accel_remember_failure(trial->folder, trial->why);
 }

@@ -10,8 +10,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "runtime/backend/errand.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/loop.h"
 #include "runtime/spec/spec.h"
 
 static void on_progress(struct mr_pump_out *pump, size_t n)
@@ -44,7 +46,7 @@ int mr_flow_open(struct mr_flow *flow, struct mr_loop *loop, const struct mr_spe
 	int pair[2], r;
 
 	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno, "make the pipe of an output: %m");
 	flow->loop = loop;
 	flow->writable.fd = -1;
 	flow->on_change = on_change;
@@ -86,7 +88,7 @@ int mr_flow_put(struct mr_flow *flow, const unsigned char *body, size_t size, st
 {
 	size_t n = mr_flow_waits(flow) ? 0 : write_some(flow, body, size);
 
-	if (n == size)
+	if (n == size || flow->dropped)
 		return 0;
 	mr_assert(sizeof(flow->waiting) - flow->end >= size - n);
 	memcpy(flow->waiting + flow->end, body + n, size - n);
@@ -110,17 +112,49 @@ void mr_flow_shut(struct mr_flow *flow)
 
 bool mr_flow_done(const struct mr_flow *flow)
 {
-	return !flow->open || (flow->to < 0 && mr_pump_out_done(&flow->pump));
+	return !flow->open || flow->dropped || (flow->to < 0 && mr_pump_out_done(&flow->pump));
 }
 
-void mr_flow_stop(struct mr_flow *flow, struct mr_capture *ret)
+void mr_flow_drop(struct mr_flow *flow)
 {
 	if (!flow->open)
 		return;
+	flow->dropped = true;
+	flow->at = flow->end = 0;
+	mr_loop_remove(flow->loop, &flow->writable);
+	if (flow->shut)
+		flow->to = mr_close(flow->to);
+}
+
+static bool is_blocked(const struct mr_flow *flow)
+{
+	return flow->open && flow->pump.pending_end > 0;
+}
+
+void mr_flow_drain(struct mr_flow *out, struct mr_flow *err, const struct mr_errand *errand)
+{
+	struct mr_error ignored = MR_ERROR_INIT;
+	bool told = !errand;
+	int r = 0;
+
+	mr_flow_shut(out);
+	mr_flow_shut(err);
+	while (r >= 0 && !(mr_flow_done(out) && mr_flow_done(err))) {
+		if (!told && (is_blocked(out) || is_blocked(err)))
+			told = mr_errand_waits_for_reader(errand);
+		r = mr_loop_run_once(out->loop, -1, &ignored);
+	}
+}
+
+bool mr_flow_stop(struct mr_flow *flow, struct mr_capture *ret)
+{
+	if (!flow->open)
+		return false;
 	mr_loop_remove(flow->loop, &flow->writable);
 	flow->to = mr_close(flow->to);
 	*ret = flow->pump.capture;
 	flow->pump.capture = (struct mr_capture){ .total = 0 };
 	mr_pump_out_stop(&flow->pump);
 	flow->open = false;
+	return flow->pump.lost;
 }

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/backend/qemu_group.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
@@ -107,6 +108,7 @@ int mr_share_add_spec(struct mr_share *share, struct mr_spec *spec, struct mr_er
 	r = add_member(share, &spec->sandbox_workspace, "workspace", err);
 	if (r == 0 && share->has_ids && spec->sandbox_workspace[0])
 		share->workspace = mr_str_dup(spec->sandbox_workspace);
+	share->bears_owner = mr_spec_tolerates(spec, "workspace-idmap");
 	if (r == 0)
 		r = add_member(share, &spec->sandbox_root, "root", err);
 	if (r == 0)
@@ -126,23 +128,30 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Who owns the workspace is shown as the payload by this kernel; the guest's may be older.  Where
- * this one cannot, the guest tries by itself, and refuses the run or is told to bear it. */
-static int show_owner(int tree, const struct mr_ids *ids, struct mr_error *err)
+ * this one does not know how, the guest tries by itself, and refuses the run or is told to bear it. */
+static int show_owner(int tree, const struct mr_share *share, struct mr_error *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP };
+	const struct mr_ids *ids = &share->ids;
 	mr_auto_close int userns = -1;
 	struct stat st;
 
 	if (fstat(tree, &st) < 0)
-		return mr_err(err, MR_E_SYS, errno, "stat the workspace: %m");
+		return mr_err(err, MR_E_SYS, errno, "stat %s: %m", share->workspace);
+	if (st.st_uid == ids->host_uid && st.st_gid == ids->host_gid)
+		return 0;
 	userns = mr_idmap_userns_fd(st.st_uid, ids->host_uid, st.st_gid, ids->host_gid, err);
 	if (userns < 0)
-		return userns;
+		return mr_err_wrap(err, userns, "show the owner of %s", share->workspace);
 	attr.userns_fd = (uint64_t)userns;
 	if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
 		    sizeof(attr)) < 0 &&
-	    errno != EINVAL)
-		return mr_err(err, MR_E_SYS, errno, "show the workspace's owner: %m");
+	    errno != EINVAL && !share->bears_owner)
+		return mr_err(err, MR_E_SYS, errno,
+			      "%s: this kernel cannot show its owner as the payload (idmapped "
+			      "mount): %m; use a directory of another mount, --uid %u --gid %u, or "
+			      "--best-effort workspace-idmap",
+			      share->workspace, st.st_uid, st.st_gid);
 	return 0;
 }
 
@@ -249,7 +258,7 @@ static int make_tree(const struct mr_share *share, struct mr_error *err)
 		if (fds[i] < 0 && fds[i] != -2 && !targets[i][0])
 			r = fds[i];
 		if (r == 0 && fds[i] >= 0 && is_workspace(share, sorted->v[i]))
-			r = show_owner(fds[i], &share->ids, err);
+			r = show_owner(fds[i], share, err);
 	}
 	if (r == 0 && mount("tree", TREE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=4m") < 0)
 		r = mr_err(err, MR_E_SYS, errno, "mount a tmpfs: %m");
@@ -356,32 +365,35 @@ static int wait_for_exec(int report, pid_t pid, struct mr_error *err)
 	return mr_err_wrap(err, -(why.errnum ? why.errnum : EINVAL), "share files");
 }
 
-int mr_share_start_virtiofs(const struct mr_share *share, int log_fd, int *ret_socket,
-			    pid_t *ret_pid, struct mr_error *err)
+int mr_share_start_virtiofs(const struct mr_share *share, const struct mr_cgroup *group, int log_fd,
+			    int *ret_socket, pid_t *ret_pid, struct mr_error *err)
 {
 	mr_auto_close int listener = -1, client = -1, report = -1, its = -1;
-	pid_t parent = getpid(), pid;
+	struct mr_error why = MR_ERROR_INIT;
+	pid_t parent = getpid(), pid = -1;
 	int pair[2];
 	int r = make_socket(&listener, &client, err);
 
 	if (r < 0)
 		return r;
 	if (pipe2(pair, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno,
+			      "make the pipe that the sharer of files is started with: %m");
 	report = pair[0];
 	its = pair[1];
 	qsort(share->paths.v, share->paths.n, sizeof(*share->paths.v), by_name);
-	pid = fork();
-	if (pid < 0)
-		return mr_err(err, MR_E_SYS, errno, "fork: %m");
+	r = mr_machine_fork(group, &pid, &why);
 	if (pid == 0) {
-		struct mr_error why = MR_ERROR_INIT;
-
-		become_server(share, listener, log_fd, parent, &why);
+		if (r == 0)
+			become_server(share, listener, log_fd, parent, &why);
 		mr_write_full(its, &why, sizeof(why));
 		_exit(1);
 	}
 	its = mr_close(its);
+	if (r < 0) {
+		*err = why;
+		return r;
+	}
 	r = wait_for_exec(report, pid, err);
 	if (r < 0)
 		return r;

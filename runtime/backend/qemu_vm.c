@@ -3,8 +3,9 @@
  * VM
  *
  * One loop for one machine.  The channel is read only while nothing of what it brought waits for
- * a slow reader; what goes to the guest is queued whole, input a piece at a time when it has
- * asked.  finish() is called once, by whatever ends it first.
+ * a slow reader, but to its end even if QEMU has ended; what goes to the guest is queued whole,
+ * input a piece at a time when it has asked.  finish() is called once, by whatever ends it first;
+ * then the machine goes, and what the payload wrote is passed on.
  */
 #include "runtime/backend/qemu_vm.h"
 
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,11 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/backend/errand.h"
 #include "runtime/backend/qemu_flow.h"
+#include "runtime/backend/qemu_restore.h"
+#include "runtime/backend/qemu_setup.h"
+#include "runtime/backend/qemu_tail.h"
 #include "runtime/backend/qemu_wire.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
-#include "runtime/base/json.h"
 #include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 
@@ -39,8 +42,6 @@
 #define OUTPUT_SLACK (1 << 20) /* the guest's supervisor sees it a little later */
 #define WALL_SLACK_NS (5000 * MS) /* the guest's own clock decides first */
 #define GRACE_SLACK_NS (5000 * MS)
-#define DRAIN_NS (5000 * MS)
-#define LOG_TAIL 480
 #define LAST_MS 1000 /* between the ends of virtiofsd and of QEMU */
 
 struct mr_vm {
@@ -59,8 +60,9 @@ struct mr_vm {
 	struct mr_flow out, err;
 	uint64_t output_bytes; /* of both streams, so far */
 	uint64_t begin_ns;
+	uint64_t wall_at_ns; /* of the run; 0: not begun, or none */
 	uint64_t kill_at_ns; /* a signal was forwarded: the end of grace; 0: none */
-	bool wants_input, input_over, input_is_file, paused, draining, done;
+	bool wants_input, input_over, input_is_file, paused, channel_over, done;
 };
 
 static void finish(struct mr_vm *vm, enum mr_vm_end end)
@@ -104,12 +106,30 @@ static uint64_t since_begin(const struct mr_vm *vm)
 
 /* --- time ----------------------------------------------------------------------------- */
 
+/* For a QEMU that has ended there is no time any more. */
 static void arm(struct mr_vm *vm, uint64_t at_ns)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
-	if (mr_timer_arm(vm->timer_fd, at_ns, &err) < 0)
+	if (mr_timer_arm(vm->timer_fd, vm->report->has_exit ? 0 : at_ns, &err) < 0)
 		fail_with(vm, &err);
+}
+
+/* That it has for what it is at. */
+static uint64_t boot_limit_ns(const struct mr_vm *vm)
+{
+	const struct mr_vm_opts *o = vm->opts;
+
+	return !vm->report->hello_ns && o->hello_ns > 0 && o->hello_ns < o->boot_ns ? o->hello_ns
+										    : o->boot_ns;
+}
+
+static void on_late_boot(struct mr_vm *vm)
+{
+	vm->report->is_mute = !vm->report->hello_ns;
+	fail(vm, MR_E_KERNEL, ETIMEDOUT, "timeout: the guest was not ready after %llu s%s",
+	     (unsigned long long)(boot_limit_ns(vm) / (1000 * MS)),
+	     vm->report->hello_ns ? "; its kernel is up" : "");
 }
 
 static void on_timer(struct mr_source *source, uint32_t events)
@@ -118,81 +138,54 @@ static void on_timer(struct mr_source *source, uint32_t events)
 
 	(void)events;
 	mr_timer_ack(source->fd);
-	if (vm->draining)
-		finish(vm, MR_VM_RESULT); /* whoever does not read has no more */
-	else if (vm->kill_at_ns)
+	if (vm->kill_at_ns && mr_now_ns() >= vm->kill_at_ns)
 		finish(vm, MR_VM_KILLED);
 	else if (vm->report->started)
 		finish(vm, MR_VM_WALL);
 	else
-		fail(vm, MR_E_KERNEL, ETIMEDOUT, "timeout: the guest was not ready after %llu s%s",
-		     (unsigned long long)(vm->opts->boot_ns / (1000 * MS)),
-		     vm->report->hello_ns ? "; its kernel is up" : "");
+		on_late_boot(vm);
 }
 
 static void arm_for_run(struct mr_vm *vm)
 {
 	const uint64_t wall_ms = vm->opts->spec->limits_wall_ms;
 
-	arm(vm, wall_ms == MR_UNLIMITED ? 0 : mr_now_ns() + wall_ms * MS + WALL_SLACK_NS);
+	if (wall_ms != MR_UNLIMITED)
+		vm->wall_at_ns = mr_now_ns() + wall_ms * MS + WALL_SLACK_NS;
+	arm(vm, vm->wall_at_ns);
 }
 
 /* --- to the guest --------------------------------------------------------------------- */
 
+static void on_channel(struct mr_source *source, uint32_t events);
+
+/* While nothing is wanted of it, it is not in the loop, which would tell of its end over and over. */
 static void watch_channel(struct mr_vm *vm)
 {
 	struct mr_error err = MR_ERROR_INIT;
 	uint32_t events =
 		(vm->paused ? 0 : EPOLLIN) | (vm->queue_at < vm->queue.len ? EPOLLOUT : 0);
+	int r = 0;
 
-	if (vm->channel.fd >= 0 && vm->channel.events != events &&
-	    mr_loop_modify(vm->loop, &vm->channel, events, &err) < 0)
+	if (vm->done || vm->channel_over)
+		return;
+	if (events == 0)
+		mr_loop_remove(vm->loop, &vm->channel);
+	else if (vm->channel.fd >= 0)
+		r = mr_loop_modify(vm->loop, &vm->channel, events, &err);
+	else
+		r = mr_loop_add(vm->loop, &vm->channel, vm->channel_fd, events, on_channel, vm,
+				&err);
+	if (r < 0)
 		fail_with(vm, &err);
-}
-
-static void queue_frame(struct mr_vm *vm, enum mr_wire_type type, const void *body, size_t size)
-{
-	unsigned char head[MR_WIRE_HEAD];
-
-	mr_wire_head(head, type, size);
-	mr_buf_addn(&vm->queue, (const char *)head, sizeof(head));
-	if (size > 0)
-		mr_buf_addn(&vm->queue, body, size);
-}
-
-static void queue_setup(struct mr_vm *vm)
-{
-	static const char share[] = "virtiofs";
-	struct timespec now;
-	mr_auto_json json_t *setup = NULL;
-	mr_auto_free char *text = NULL;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	setup = json_pack("{s:s, s:s, s:I}", "share", share, "bin_dir", vm->opts->bin_dir,
-			  "time_ns", (json_int_t)now.tv_sec * 1000000000 + now.tv_nsec);
-	mr_assert(setup);
-	text = json_dumps(setup, JSON_COMPACT);
-	mr_assert(text);
-	queue_frame(vm, MR_WIRE_SETUP, text, strlen(text));
 }
 
 static void queue_errand(struct mr_vm *vm)
 {
-	mr_auto_free char *spec = mr_spec_print_canonical(vm->opts->spec);
-	size_t size = strlen(spec);
-	unsigned char random[64];
+	struct mr_error err = MR_ERROR_INIT;
 
-	queue_setup(vm);
-	if (getrandom(random, sizeof(random), 0) != sizeof(random)) {
-		fail(vm, MR_E_SYS, errno, "entropy for the guest: %s", strerror(errno));
-		return;
-	}
-	queue_frame(vm, MR_WIRE_ENTROPY, random, sizeof(random));
-	explicit_bzero(random, sizeof(random));
-	for (size_t at = 0; at < size; at += MR_WIRE_BODY_MAX)
-		queue_frame(vm, MR_WIRE_SPEC, spec + at,
-			    size - at < MR_WIRE_BODY_MAX ? size - at : MR_WIRE_BODY_MAX);
-	queue_frame(vm, MR_WIRE_START, NULL, 0);
+	if (mr_setup_queue(&vm->queue, vm->opts->spec, vm->opts->bin_dir, &err) < 0)
+		fail_with(vm, &err);
 	watch_channel(vm);
 }
 
@@ -207,11 +200,11 @@ static void flush_queue(struct mr_vm *vm)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno != EAGAIN)
-			return; /* QEMU is gone: its end says why */
-		if (n < 0)
+		if (n < 0 && errno == EAGAIN)
 			break;
-		vm->queue_at += (size_t)n;
+		if (n < 0) /* QEMU is gone: its end says why */
+			vm->input_over = true;
+		vm->queue_at = n < 0 ? vm->queue.len : vm->queue_at + (size_t)n;
 	}
 	if (vm->queue_at == vm->queue.len) {
 		mr_buf_clear(&vm->queue);
@@ -231,10 +224,10 @@ static void feed(struct mr_vm *vm)
 	vm->wants_input = false;
 	if (n > 0) {
 		vm->report->was_fed = true;
-		queue_frame(vm, MR_WIRE_INPUT, piece, (size_t)n);
+		mr_wire_queue(&vm->queue, MR_WIRE_INPUT, piece, (size_t)n);
 	} else {
 		vm->input_over = true;
-		queue_frame(vm, MR_WIRE_INPUT_END, NULL, 0);
+		mr_wire_queue(&vm->queue, MR_WIRE_INPUT_END, NULL, 0);
 	}
 	mr_loop_remove(vm->loop, &vm->input);
 	watch_channel(vm);
@@ -256,7 +249,7 @@ static void watch_input(struct mr_vm *vm)
 		return;
 	if (vm->opts->stdin_fd < 0 || fstat(vm->opts->stdin_fd, &st) < 0) {
 		vm->input_over = true;
-		queue_frame(vm, MR_WIRE_INPUT_END, NULL, 0);
+		mr_wire_queue(&vm->queue, MR_WIRE_INPUT_END, NULL, 0);
 		watch_channel(vm);
 		return;
 	}
@@ -274,8 +267,14 @@ static void on_flow_change(void *owner)
 
 	vm->paused = mr_flow_waits(&vm->out) || mr_flow_waits(&vm->err);
 	watch_channel(vm);
-	if (vm->draining && mr_flow_done(&vm->out) && mr_flow_done(&vm->err))
-		finish(vm, MR_VM_RESULT);
+}
+
+/* Who reads is not waited for any more. */
+static void drop_output(struct mr_vm *vm)
+{
+	mr_flow_drop(&vm->out);
+	mr_flow_drop(&vm->err);
+	on_flow_change(vm);
 }
 
 static int put_output(struct mr_vm *vm, struct mr_flow *flow, const unsigned char *body,
@@ -308,8 +307,18 @@ static int take_hello(struct mr_vm *vm, const unsigned char *body, size_t size,
 		if (body[1 + i] < 0x21 || body[1 + i] > 0x7e)
 			vm->report->release[i] = '?';
 	vm->report->hello_ns = since_begin(vm);
+	arm(vm, vm->begin_ns + boot_limit_ns(vm));
 	queue_errand(vm);
 	return 0;
+}
+
+/* Beginning at the moment that its template was taken: after HELLO. */
+static void go_on(struct mr_vm *vm)
+{
+	snprintf(vm->report->release, sizeof(vm->report->release), "%s",
+		 vm->opts->template->release);
+	vm->report->hello_ns = since_begin(vm);
+	queue_errand(vm);
 }
 
 static int take_started(struct mr_vm *vm, struct mr_error *err)
@@ -341,23 +350,12 @@ static void take_fail(struct mr_vm *vm, const unsigned char *body, size_t size)
 	fail(vm, code_now(vm), ENOEXEC, "guest: %s", quoted);
 }
 
-static int begin_drain(struct mr_vm *vm)
-{
-	vm->draining = true;
-	vm->report->over_ns = since_begin(vm);
-	arm(vm, mr_now_ns() + DRAIN_NS);
-	mr_flow_shut(&vm->out);
-	mr_flow_shut(&vm->err);
-	on_flow_change(vm);
-	return 0;
-}
-
 static int take(void *owner, enum mr_wire_type type, const unsigned char *body, size_t size,
 		struct mr_error *err)
 {
 	struct mr_vm *vm = owner;
 
-	if (vm->done || vm->draining)
+	if (vm->done)
 		return 0;
 	if (type == MR_WIRE_HELLO)
 		return take_hello(vm, body, size, err);
@@ -381,10 +379,23 @@ static int take(void *owner, enum mr_wire_type type, const unsigned char *body, 
 	case MR_WIRE_RESULT:
 		return take_result(vm, body, size, err);
 	case MR_WIRE_END:
-		return begin_drain(vm);
+		vm->report->over_ns = since_begin(vm);
+		finish(vm, MR_VM_RESULT);
+		return 0;
 	default:
 		return mr_err(err, MR_E_BUG, EPROTO, "frame %d", type);
 	}
+}
+
+static void judge_qemu_end(struct mr_vm *vm);
+
+/* Of a QEMU that has ended nothing comes but what is there. */
+static void end_channel(struct mr_vm *vm)
+{
+	mr_loop_remove(vm->loop, &vm->channel);
+	vm->channel_over = true;
+	if (vm->report->has_exit)
+		judge_qemu_end(vm);
 }
 
 static void on_channel(struct mr_source *source, uint32_t events)
@@ -398,11 +409,11 @@ static void on_channel(struct mr_source *source, uint32_t events)
 		flush_queue(vm);
 	if (vm->paused || !(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
 		return;
-	n = recv(source->fd, buf, sizeof(buf), MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	n = recv(vm->channel_fd, buf, sizeof(buf), MSG_DONTWAIT);
+	if (n < 0 && (errno == EINTR || (errno == EAGAIN && !vm->report->has_exit)))
 		return;
 	if (n <= 0) {
-		mr_loop_remove(vm->loop, &vm->channel); /* the end of QEMU says why */
+		end_channel(vm);
 		return;
 	}
 	if (mr_wire_feed(&vm->wire, buf, (size_t)n, take, vm, &err) < 0)
@@ -412,23 +423,12 @@ static void on_channel(struct mr_source *source, uint32_t events)
 
 /* --- what else happens ---------------------------------------------------------------- */
 
-static void keep_tail(struct mr_source *source, struct mr_vm *vm, struct mr_capture *tail)
-{
-	char buf[CHUNK];
-	ssize_t n = read(source->fd, buf, sizeof(buf));
-
-	if (n > 0)
-		mr_capture_add(tail, buf, (size_t)n);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		mr_loop_remove(vm->loop, source);
-}
-
 static void on_console(struct mr_source *source, uint32_t events)
 {
 	struct mr_vm *vm = source->owner;
 
 	(void)events;
-	keep_tail(source, vm, &vm->report->console);
+	mr_tail_read(vm->loop, source, &vm->report->console);
 }
 
 static void on_log(struct mr_source *source, uint32_t events)
@@ -436,60 +436,25 @@ static void on_log(struct mr_source *source, uint32_t events)
 	struct mr_vm *vm = source->owner;
 
 	(void)events;
-	keep_tail(source, vm, source == &vm->log ? &vm->log_tail : &vm->files_log_tail);
-}
-
-/* What a tail holds, as one line. */
-static void tail_text(const struct mr_capture *tail, char *ret, size_t size)
-{
-	mr_auto_json json_t *json = mr_capture_to_json(tail);
-	const char *text = json_string_value(json_object_get(json, "text"));
-
-	if (!text)
-		text = json_string_value(json_object_get(json, "tail"));
-	snprintf(ret, size, "%s", text ? text : "");
-	for (char *p = ret; *p; p++)
-		if (*p == '\n' || *p == '\r')
-			*p = p[1] ? ';' : '\0';
+	mr_tail_read(vm->loop, source, source == &vm->log ? &vm->log_tail : &vm->files_log_tail);
 }
 
 static void read_rest(struct mr_vm *vm)
 {
-	for (int i = 0; i < 64 && vm->console.fd >= 0; i++)
-		keep_tail(&vm->console, vm, &vm->report->console);
-	for (int i = 0; i < 64 && vm->log.fd >= 0; i++)
-		keep_tail(&vm->log, vm, &vm->log_tail);
-	for (int i = 0; i < 64 && vm->files_log.fd >= 0; i++)
-		keep_tail(&vm->files_log, vm, &vm->files_log_tail);
+	mr_tail_read_rest(vm->loop, &vm->console, &vm->report->console);
+	mr_tail_read_rest(vm->loop, &vm->log, &vm->log_tail);
+	mr_tail_read_rest(vm->loop, &vm->files_log, &vm->files_log_tail);
 }
 
-static bool panicked(const struct mr_vm *vm)
+static void judge_qemu_end(struct mr_vm *vm)
 {
-	mr_auto_json json_t *json = mr_capture_to_json(&vm->report->console);
-	const char *text = json_string_value(json_object_get(json, "text"));
-
-	if (!text)
-		text = json_string_value(json_object_get(json, "tail"));
-	return text && strstr(text, "Kernel panic");
-}
-
-static void on_qemu_end(struct mr_source *source, uint32_t events)
-{
-	struct mr_vm *vm = source->owner;
 	struct mr_vm_report *report = vm->report;
-	char log[LOG_TAIL];
+	char log[MR_TAIL_LOG];
 
-	(void)events;
-	if (waitpid(vm->qemu, &report->wait_status, WNOHANG) != vm->qemu)
-		return;
-	vm->qemu = 0;
-	report->has_exit = true;
-	mr_loop_remove(vm->loop, source);
-	if (vm->draining)
-		return;
+	report->is_mute = !report->hello_ns && WIFEXITED(report->wait_status);
 	read_rest(vm);
-	tail_text(&vm->log_tail, log, sizeof(log));
-	if (panicked(vm))
+	mr_tail_line(&vm->log_tail, log, sizeof(log));
+	if (mr_tail_has(&report->console, "Kernel panic"))
 		fail(vm, code_now(vm), ECHILD, "the guest's kernel panicked, see diagnostics");
 	else if (WIFSIGNALED(report->wait_status))
 		fail(vm, code_now(vm), ECHILD, "QEMU was ended by signal %d%s%.300s",
@@ -499,11 +464,38 @@ static void on_qemu_end(struct mr_source *source, uint32_t events)
 		     WEXITSTATUS(report->wait_status), log[0] ? ": " : "", log);
 }
 
+/* What the guest sent before the end may not have been read yet, its result among it.  It is read to
+ * its end, at the pace of whoever reads the output, which is all that takes time from here on. */
+static void read_last_words(struct mr_vm *vm)
+{
+	arm(vm, 0);
+	while (!vm->channel_over && !vm->paused && !vm->done)
+		on_channel(&vm->channel, EPOLLIN);
+	if (vm->paused && !vm->done)
+		mr_errand_waits_for_reader(vm->opts->errand);
+}
+
+static void on_qemu_end(struct mr_source *source, uint32_t events)
+{
+	struct mr_vm *vm = source->owner;
+
+	(void)events;
+	if (waitpid(vm->qemu, &vm->report->wait_status, WNOHANG) != vm->qemu)
+		return;
+	vm->qemu = 0;
+	vm->report->has_exit = true;
+	mr_loop_remove(vm->loop, source);
+	if (vm->channel_over)
+		judge_qemu_end(vm);
+	else
+		read_last_words(vm);
+}
+
 static void on_files_end(struct mr_source *source, uint32_t events)
 {
 	struct mr_vm *vm = source->owner;
 	struct pollfd qemu = { vm->qemu_pidfd, POLLIN, 0 };
-	char log[LOG_TAIL];
+	char log[MR_TAIL_LOG];
 	int status = 0;
 
 	(void)events;
@@ -511,22 +503,34 @@ static void on_files_end(struct mr_source *source, uint32_t events)
 		return;
 	vm->virtiofsd = 0;
 	mr_loop_remove(vm->loop, source);
-	if (vm->draining || vm->report->has_exit)
+	if (vm->report->has_exit)
 		return;
 	if (poll(&qemu, 1, LAST_MS) > 0) { /* it ends when QEMU does, which is then the reason */
 		on_qemu_end(&vm->qemu_end, EPOLLIN);
 		return;
 	}
 	read_rest(vm);
-	tail_text(&vm->files_log_tail, log, sizeof(log));
+	mr_tail_line(&vm->files_log_tail, log, sizeof(log));
 	fail(vm, code_now(vm), ECHILD, "virtiofsd ended with status %#x%s%.300s", (unsigned)status,
 	     log[0] ? ": " : "", log);
 }
 
 static void on_abandoned(struct mr_source *source, uint32_t events)
 {
+	struct mr_vm *vm = source->owner;
+
 	(void)events;
-	finish(source->owner, MR_VM_ABANDONED);
+	finish(vm, MR_VM_ABANDONED);
+	vm->report->end = MR_VM_ABANDONED;
+	drop_output(vm);
+}
+
+/* The guest is told, and has until the end of grace, or of its time. */
+static void ask_to_end(struct mr_vm *vm)
+{
+	vm->kill_at_ns = mr_now_ns() + vm->opts->spec->limits_grace_ms * MS + GRACE_SLACK_NS;
+	arm(vm,
+	    vm->wall_at_ns && vm->wall_at_ns < vm->kill_at_ns ? vm->wall_at_ns : vm->kill_at_ns);
 }
 
 static void on_signal(struct mr_source *source, uint32_t events)
@@ -539,19 +543,24 @@ static void on_signal(struct mr_source *source, uint32_t events)
 		const unsigned char sig = (unsigned char)info.ssi_signo;
 		const bool harmless = sig == SIGUSR1 || sig == SIGUSR2;
 
+		/* The caller's reader may be what holds us. */
+		if (vm->done || vm->report->has_exit) {
+			if (!harmless)
+				drop_output(vm);
+			continue;
+		}
+		if (!harmless && !vm->report->user_signal)
+			vm->report->user_signal = sig;
 		if (!harmless && (vm->kill_at_ns || !vm->report->started)) {
 			finish(vm, MR_VM_KILLED);
 			return;
 		}
 		if (!vm->report->started)
 			continue;
-		queue_frame(vm, MR_WIRE_SIGNAL, &sig, 1);
+		mr_wire_queue(&vm->queue, MR_WIRE_SIGNAL, &sig, 1);
 		watch_channel(vm);
-		if (harmless)
-			continue;
-		vm->kill_at_ns =
-			mr_now_ns() + vm->opts->spec->limits_grace_ms * MS + GRACE_SLACK_NS;
-		arm(vm, vm->kill_at_ns);
+		if (!harmless)
+			ask_to_end(vm);
 	}
 }
 
@@ -568,7 +577,8 @@ static int make_pair(int *ret_ours, int *ret_its, struct mr_error *err)
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
-		return mr_err(err, MR_E_SYS, errno, "socketpair: %m");
+		return mr_err(err, MR_E_SYS, errno,
+			      "make a channel to the machine: socketpair: %m");
 	*ret_ours = pair[0];
 	*ret_its = pair[1];
 	return 0;
@@ -579,7 +589,7 @@ static int make_log(int *ret_ours, int *ret_its, struct mr_error *err)
 	int pair[2];
 
 	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno, "make the pipe of the machine's messages: %m");
 	*ret_ours = pair[0];
 	*ret_its = pair[1];
 	return 0;
@@ -600,12 +610,8 @@ static int start_programs(struct mr_vm *vm, struct mr_machine_opts *machine, str
 	if (r == 0)
 		r = make_pair(&vm->qmp_fd, &qmp, err);
 	if (r == 0)
-		r = mr_share_start_virtiofs(vm->opts->share, files_log, &files, &vm->virtiofsd,
-					    err);
-	if (r < 0)
-		return r;
-	if (vm->opts->group)
-		r = mr_cgroup_add(vm->opts->group, vm->virtiofsd, err);
+		r = mr_share_start_virtiofs(vm->opts->share, vm->opts->group, files_log, &files,
+					    &vm->virtiofsd, err);
 	if (r < 0)
 		return r;
 	machine->console_fd = console;
@@ -613,8 +619,8 @@ static int start_programs(struct mr_vm *vm, struct mr_machine_opts *machine, str
 	machine->qmp_fd = qmp;
 	machine->files_fd = files;
 	machine->log_fd = log;
-	r = mr_machine_start(machine, &vm->qemu, err);
-	return r < 0 || !vm->opts->group ? r : mr_cgroup_add(vm->opts->group, vm->qemu, err);
+	machine->group = vm->opts->group;
+	return mr_machine_start(machine, &vm->qemu, err);
 }
 
 static int watch_programs(struct mr_vm *vm, struct mr_error *err)
@@ -641,23 +647,36 @@ static int watch_programs(struct mr_vm *vm, struct mr_error *err)
 
 static int watch_caller(struct mr_vm *vm, struct mr_error *err)
 {
-	int r = 0;
+	int r = watch(vm, &vm->abandoned, vm->opts->errand->report_fd, 0, on_abandoned, err);
 
-	if (vm->opts->abandoned_fd >= 0)
-		r = watch(vm, &vm->abandoned, vm->opts->abandoned_fd, 0, on_abandoned, err);
 	if (r == 0 && vm->opts->signals_fd >= 0)
 		r = watch(vm, &vm->signals, vm->opts->signals_fd, EPOLLIN, on_signal, err);
 	return r;
 }
 
+/* Its memory is copied while QEMU starts, which needs none of it yet. */
+static int restore(struct mr_vm *vm, struct mr_error *err)
+{
+	int r = mr_template_fill(vm->opts->template, err);
+
+	vm->report->is_template_bad = r < 0;
+	return r < 0 ? r : mr_restore(vm->qmp_fd, vm->begin_ns + vm->opts->boot_ns, err);
+}
+
 static int start(struct mr_vm *vm, struct mr_error *err)
 {
 	const struct mr_vm_opts *o = vm->opts;
-	struct mr_machine_opts machine = { .accel = o->accel,
-					   .memory_mib = o->memory_mib,
-					   .cpus = o->cpus,
-					   .kernel_fd = o->kernel_fd,
-					   .initramfs_fd = o->initramfs_fd };
+	struct mr_machine_opts machine = {
+		.accel = o->accel,
+		.memory_mib = o->memory_mib,
+		.cpus = o->cpus,
+		.tsc_khz = o->tsc_khz,
+		.probes = (enum mr_telemetry_level)o->spec->telemetry_level,
+		.kernel_fd = o->kernel_fd,
+		.initramfs_fd = o->initramfs_fd,
+		.memory_fd = o->template ? o->template->memory_fd : -1,
+		.state_fd = o->template ? o->template->state_fd : -1
+	};
 	int r = mr_loop_new(&vm->loop, err);
 
 	if (r == 0)
@@ -676,9 +695,14 @@ static int start(struct mr_vm *vm, struct mr_error *err)
 		r = start_programs(vm, &machine, err);
 	if (r == 0)
 		r = watch_programs(vm, err);
-	if (r == 0)
-		arm(vm, mr_now_ns() + o->boot_ns);
-	return r;
+	if (r == 0 && o->template)
+		r = restore(vm, err);
+	if (r < 0)
+		return r;
+	arm(vm, vm->begin_ns + boot_limit_ns(vm));
+	if (o->template)
+		go_on(vm);
+	return 0;
 }
 
 static void end_program(pid_t *pid)
@@ -691,13 +715,25 @@ static void end_program(pid_t *pid)
 	*pid = 0;
 }
 
-static void stop(struct mr_vm *vm)
+/* Whatever ended it; of the loop only who may want no more output is left. */
+static void end_machine(struct mr_vm *vm)
 {
+	struct mr_source *const its[] = { &vm->channel,	 &vm->console,	 &vm->log,   &vm->files_log,
+					  &vm->qemu_end, &vm->files_end, &vm->timer, &vm->input };
+
 	end_program(&vm->qemu);
 	end_program(&vm->virtiofsd);
 	read_rest(vm);
-	mr_flow_stop(&vm->out, &vm->report->out);
-	mr_flow_stop(&vm->err, &vm->report->err);
+	for (size_t i = 0; i < N_ELEMENTS(its); i++)
+		mr_loop_remove(vm->loop, its[i]);
+}
+
+static void stop(struct mr_vm *vm)
+{
+	const bool out_lost = mr_flow_stop(&vm->out, &vm->report->out);
+	const bool err_lost = mr_flow_stop(&vm->err, &vm->report->err);
+
+	vm->report->output_lost = out_lost || err_lost;
 	mr_capture_deinit(&vm->log_tail);
 	mr_capture_deinit(&vm->files_log_tail);
 	mr_buf_deinit(&vm->queue);
@@ -726,10 +762,11 @@ static struct mr_vm *make(const struct mr_vm_opts *opts, struct mr_vm_report *re
 	vm->qemu_pidfd = vm->files_pidfd = vm->timer_fd = -1;
 	vm->opts = opts;
 	vm->report = report;
+	*report = (struct mr_vm_report){ .end = MR_VM_FAILED };
 	vm->begin_ns = mr_now_ns();
 	mr_wire_init(&vm->wire, MR_WIRE_GUEST);
-	mr_capture_init(&vm->log_tail, 0, LOG_TAIL);
-	mr_capture_init(&vm->files_log_tail, 0, LOG_TAIL);
+	mr_capture_init(&vm->log_tail, 0, MR_TAIL_LOG);
+	mr_capture_init(&vm->files_log_tail, 0, MR_TAIL_LOG);
 	mr_capture_init(&report->console, 0, MR_VM_CONSOLE_TAIL);
 	return vm;
 }
@@ -737,16 +774,16 @@ static struct mr_vm *make(const struct mr_vm_opts *opts, struct mr_vm_report *re
 void mr_vm_run(const struct mr_vm_opts *opts, struct mr_vm_report *ret)
 {
 	struct mr_error err = MR_ERROR_INIT;
-	struct mr_vm *vm;
-	int r;
+	struct mr_vm *vm = make(opts, ret);
+	int r = start(vm, &err);
 
-	*ret = (struct mr_vm_report){ .end = MR_VM_FAILED };
-	vm = make(opts, ret);
-	r = start(vm, &err);
 	while (r >= 0 && !vm->done)
 		r = mr_loop_run_once(vm->loop, -1, &err);
 	if (r < 0)
 		fail_with(vm, &err);
+	end_machine(vm);
+	if (ret->end != MR_VM_ABANDONED)
+		mr_flow_drain(&vm->out, &vm->err, opts->errand);
 	stop(vm);
 	free(vm);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/buf.h"
 #include "runtime/base/error.h"
 
 static const struct {
@@ -94,4 +95,23 @@ int mr_wire_feed(struct mr_wire *wire, const void *data, size_t size, mr_wire_fn
 		wire->n = 0;
 	}
 	return r < 0 ? r : 0;
+}
+
+void mr_wire_queue(struct mr_buf *queue, enum mr_wire_type type, const void *body, size_t size)
+{
+	unsigned char head[MR_WIRE_HEAD];
+
+	mr_wire_head(head, type, size);
+	mr_buf_addn(queue, (const char *)head, sizeof(head));
+	if (size > 0)
+		mr_buf_addn(queue, body, size);
+}
+
+void mr_wire_queue_text(struct mr_buf *queue, enum mr_wire_type type, const char *text)
+{
+	const size_t size = strlen(text);
+
+	for (size_t at = 0; at < size; at += MR_WIRE_BODY_MAX)
+		mr_wire_queue(queue, type, text + at,
+			      size - at < MR_WIRE_BODY_MAX ? size - at : MR_WIRE_BODY_MAX);
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct mr_buf;
 struct mr_error;
 
 #define MR_WIRE_VERSION 1
@@ -48,6 +49,9 @@ enum mr_wire_side { MR_WIRE_HOST, MR_WIRE_GUEST };
 
 /* The head of a frame; type and size are ours and are asserted. */
 void mr_wire_head(unsigned char ret[MR_WIRE_HEAD], enum mr_wire_type type, size_t size);
+/* Add a frame to what is to be sent; or a text, in as many frames as it takes. */
+void mr_wire_queue(struct mr_buf *queue, enum mr_wire_type type, const void *body, size_t size);
+void mr_wire_queue_text(struct mr_buf *queue, enum mr_wire_type type, const char *text);
 
 struct mr_wire {
 	enum mr_wire_side sender; /* whose frames are read */

@@ -2,12 +2,13 @@
 /*
  * Runner: a menace-run process that stays for the next run
  *
- * It is menace-run --batch with one run at a time: starting one costs as much as many a
+ * It is menace-run --batch --brief with one run at a time: starting one costs as much as many a
  * run.  Each run still has a sandbox of its own; what is kept is the supervisor.  Nothing
  * is ever sent to a runner whose last run did not give a result.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -17,12 +18,27 @@ struct mr_runners;
 struct mr_runner {
 	pid_t pid;
 	int in_fd, out_fd; /* a line each way; the latter does not block */
+	/* Of one that holds its runs: a byte comes when the run is ready, and one lets it go; else -1. */
+	int hold_fd;
 	int said_fd; /* its messages, a file in memory */
 	off_t said_from; /* where those of this run begin */
 };
+#define MR_RUNNER_NONE                                                  \
+	(struct mr_runner)                                              \
+	{                                                               \
+		.in_fd = -1, .out_fd = -1, .hold_fd = -1, .said_fd = -1 \
+	}
 
-/* program: menace-run; store: of its --store, or NULL.  Never NULL. */
-struct mr_runners *mr_runners_new(const char *program, const char *store);
+/* Start a process of menace-run, argv[0] its path: in a group of its own, and told to end when we do.  streams: what
+ * becomes its standard input, output and error, -1: /dev/null; kept: other descriptors that it has.  Its id, or
+ * negative errno. */
+pid_t mr_runner_spawn(char **argv, const int streams[3], const int *kept, size_t n_kept,
+		      struct mr_error *err);
+
+/* program: menace-run; store: of its --store, or NULL; cgroup_parent: of its --cgroup-parent, or NULL;
+ * holds: each run is held when it is ready, and no process stays for another.  Never NULL. */
+struct mr_runners *mr_runners_new(const char *program, const char *store, const char *cgroup_parent,
+				  bool holds);
 /* Ends those that wait.  Accepts NULL, returns NULL. */
 struct mr_runners *mr_runners_free(struct mr_runners *runners);
 

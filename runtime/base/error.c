@@ -11,9 +11,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const struct errc_row {
@@ -24,6 +26,18 @@ static const struct errc_row {
 #include "runtime/base/errc.def"
 #undef ERRC
 };
+
+/* Whatever it was that one descriptor more was wanted for, the way out is the same. */
+static void advise_on_descriptors(struct mr_error *err)
+{
+	const size_t used = strlen(err->msg);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		snprintf(err->msg + used, sizeof(err->msg) - used,
+			 "; no more than %ju are allowed here: raise the limit (ulimit -n)",
+			 (uintmax_t)limit.rlim_cur);
+}
 
 int mr_err(struct mr_error *err, enum mr_errc code, int errnum, const char *fmt, ...)
 {
@@ -36,6 +50,8 @@ int mr_err(struct mr_error *err, enum mr_errc code, int errnum, const char *fmt,
 		va_start(ap, fmt);
 		vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 		va_end(ap);
+		if (errnum == EMFILE)
+			advise_on_descriptors(err);
 	}
 	return errnum > 0 ? -errnum : -EINVAL;
 }

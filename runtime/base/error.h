@@ -33,7 +33,7 @@ struct mr_error {
 	}
 
 /* Fill *err (may be NULL) and return -errnum; errnum 0 returns -EINVAL.
- * %m in fmt prints errnum's text. */
+ * %m in fmt prints errnum's text; behind EMFILE comes what the limit is and how to raise it. */
 int mr_err(struct mr_error *err, enum mr_errc code, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

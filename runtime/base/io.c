@@ -112,6 +112,18 @@ int mr_write_file_at(int dir_fd, const char *path, const char *text)
 	return (size_t)n == len ? 0 : -EIO;
 }
 
+int mr_fill_standard_fds(const int flags[3], bool ret_was_closed[3], struct mr_error *err)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		ret_was_closed[fd] = fcntl(fd, F_GETFD) < 0;
+		if (ret_was_closed[fd] && open("/dev/null", flags[fd]) != fd)
+			return mr_err(err, MR_E_SYS, errno,
+				      "descriptor %d is closed and /dev/null cannot stand in: %m",
+				      fd);
+	}
+	return 0;
+}
+
 /* Room for the descriptors and the sender's credentials, aligned as the kernel wants. */
 union control {
 	struct cmsghdr align;

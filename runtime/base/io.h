@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,6 +24,11 @@ int mr_read_whole_file(const char *path, size_t max, char **ret, size_t *ret_siz
 		       struct mr_error *err);
 /* Write text to an existing (virtual) file in one write. */
 int mr_write_file_at(int dir_fd, const char *path, const char *text);
+
+/* First thing of a program: where 0, 1 or 2 is closed the next open would take it, and who means the
+ * stream would then read or write that.  /dev/null stands there instead, opened with flags[fd];
+ * ret_was_closed tells where. */
+int mr_fill_standard_fds(const int flags[3], bool ret_was_closed[3], struct mr_error *err);
 
 #define MR_MSG_MAX_FDS 8
 /* Send one message with n_fds descriptors. 0 or negative errno; never raises SIGPIPE. */

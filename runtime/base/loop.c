@@ -34,7 +34,7 @@ int mr_loop_new(struct mr_loop **ret, struct mr_error *err)
 		return mr_err(err, MR_E_SYS, ENOMEM, "event loop: %m");
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll_fd < 0) {
-		int r = mr_err(err, MR_E_SYS, errno, "epoll_create1: %m");
+		int r = mr_err(err, MR_E_SYS, errno, "make an event loop: epoll_create1: %m");
 
 		free(loop);
 		return r;
@@ -50,6 +50,11 @@ struct mr_loop *mr_loop_free(struct mr_loop *loop)
 		free(loop);
 	}
 	return NULL;
+}
+
+int mr_loop_fd(const struct mr_loop *loop)
+{
+	return loop->epoll_fd;
 }
 
 int mr_loop_add(struct mr_loop *loop, struct mr_source *source, int fd, uint32_t events,
@@ -110,11 +115,33 @@ int mr_loop_run_once(struct mr_loop *loop, int timeout_ms, struct mr_error *err)
 	return n;
 }
 
+static uint64_t used_ns(void)
+{
+	struct timespec ts;
+
+	mr_assert(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts) == 0);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+int mr_loop_drain(struct mr_loop *loop, uint64_t ns, struct mr_error *err)
+{
+	const uint64_t end = used_ns() + ns;
+	int n;
+
+	do {
+		n = mr_loop_run_once(loop, 0, err);
+	} while (n > 0 && used_ns() < end);
+	return n > 0 ? mr_err(err, MR_E_SYS, ETIMEDOUT,
+			      "what had come was not all heard in %llu ms of processor time",
+			      (unsigned long long)(ns / 1000000))
+		     : n;
+}
+
 int mr_timer_open(struct mr_error *err)
 {
 	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 
-	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "timerfd_create: %m") : fd;
+	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "make a timer: timerfd_create: %m") : fd;
 }
 
 int mr_timer_arm(int timer_fd, uint64_t at_ns, struct mr_error *err)

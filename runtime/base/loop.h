@@ -32,8 +32,13 @@ int mr_loop_modify(struct mr_loop *loop, struct mr_source *source, uint32_t even
 /* No-op for a source that is not in the loop. */
 void mr_loop_remove(struct mr_loop *loop, struct mr_source *source);
 
+/* Readable when there is something to call back for: for those who wait elsewhere.  Borrowed. */
+int mr_loop_fd(const struct mr_loop *loop);
 /* Wait for events once (timeout_ms -1: for ever) and call back. Number handled, or negative errno. */
 int mr_loop_run_once(struct mr_loop *loop, int timeout_ms, struct mr_error *err);
+/* Call back for what is there already and what comes of that, for `ns` of this process's own processor time
+ * at most; nothing is waited for.  0, or negative errno: ETIMEDOUT where there was more. */
+int mr_loop_drain(struct mr_loop *loop, uint64_t ns, struct mr_error *err);
 
 /* A timerfd on CLOCK_BOOTTIME (a suspended host does not stretch a limit), unarmed. */
 int mr_timer_open(struct mr_error *err);

@@ -12,22 +12,41 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 
-int mr_sibling_find(const char *name, char ret[MR_SIBLING_MAX], struct mr_error *err)
+static char only[PATH_MAX]; /* "": not said */
+
+void mr_sibling_look_in(const char *folder)
 {
-	static const char *const places[] = { "", "/../libexec/menace", "/../../bin" };
-	char self[PATH_MAX], path[MR_SIBLING_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	snprintf(only, sizeof(only), "%s", folder);
+}
+
+/* The folder of our own executable. */
+static int find_own(char ret[PATH_MAX], struct mr_error *err)
+{
+	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 1);
 	char *slash;
 
 	if (n < 0)
 		return mr_err(err, MR_E_SYS, errno, "read /proc/self/exe: %m");
-	self[n] = '\0';
-	slash = strrchr(self, '/');
+	ret[n] = '\0';
+	slash = strrchr(ret, '/');
 	if (!slash)
-		return mr_err(err, MR_E_SYS, ENOENT, "/proc/self/exe is %.100s", self);
+		return mr_err(err, MR_E_SYS, ENOENT, "/proc/self/exe is %.100s", ret);
 	*slash = '\0';
-	for (size_t i = 0; i < N_ELEMENTS(places); i++) {
-		int len = snprintf(path, sizeof(path), "%s%s/%s", self, places[i], name);
+	return 0;
+}
+
+int mr_sibling_find(const char *name, char ret[MR_SIBLING_MAX], struct mr_error *err)
+{
+	static const char *const places[] = { "", "/../libexec/menace", "/../../bin" };
+	const size_t n = only[0] ? 1 : N_ELEMENTS(places);
+	char own[PATH_MAX], path[MR_SIBLING_MAX];
+	const char *folder = only[0] ? only : own;
+	int r = only[0] ? 0 : find_own(own, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		int len = snprintf(path, sizeof(path), "%s%s/%s", folder, places[i], name);
 
 		if (len < 0 || (size_t)len >= sizeof(path) || access(path, X_OK) < 0)
 			continue;
@@ -35,5 +54,5 @@ int mr_sibling_find(const char *name, char ret[MR_SIBLING_MAX], struct mr_error 
 		return 0;
 	}
 	return mr_err(err, MR_E_KERNEL, ENOENT, "%s is neither in %.100s nor in libexec", name,
-		      self);
+		      folder);
 }

@@ -225,12 +225,19 @@ void mr_str_nearest_init(struct mr_str_nearest *nearest, const char *word)
 
 void mr_str_nearest_offer(struct mr_str_nearest *nearest, const char *name)
 {
-	size_t distance = mr_str_distance(nearest->word, name);
+	const size_t own = strlen(nearest->word), other = strlen(name);
+	const size_t least = own > other ? own - other : other - own;
+	size_t distance = SIZE_MAX;
 
+	if (nearest->distance == 0)
+		return;
+	if (least <
+	    nearest->distance) /* each letter too many is a step: others need not be counted */
+		distance = mr_str_distance(nearest->word, name);
 	/* An abbreviation is as near as one typing error. */
-	if (distance > 1 && strlen(nearest->word) >= 4 && mr_str_starts_with(name, nearest->word))
+	if (distance > 1 && own >= 4 && mr_str_starts_with(name, nearest->word))
 		distance = 1;
-	if (distance < nearest->distance && distance < strlen(name)) {
+	if (distance < nearest->distance && distance < other) {
 		nearest->distance = distance;
 		nearest->best = name;
 	}
@@ -273,25 +280,71 @@ void mr_str_unescape_octal(char *text)
 	*out = '\0';
 }
 
+size_t mr_str_utf8_next(const void *data, size_t size, uint32_t *ret_code)
+{
+	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	const unsigned char *p = data;
+	unsigned char low;
+	unsigned char high;
+	size_t n = utf8_length(p[0], &low, &high);
+
+	uint32_t code;
+
+	if (n == 0 || n > size || (n > 1 && (p[1] < low || p[1] > high)))
+		return 0;
+	code = p[0] & masks[n];
+	for (size_t k = 1; k < n; k++) {
+		if ((p[k] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (p[k] & 0x3f);
+	}
+	*ret_code = code;
+	return n;
+}
+
 bool mr_str_utf8_valid(const void *data, size_t size)
 {
 	const unsigned char *p = data;
+	uint32_t code;
 
 	for (size_t i = 0; i < size;) {
-		unsigned char low;
-		unsigned char high;
-		size_t n = utf8_length(p[i], &low, &high);
+		size_t n = mr_str_utf8_next(p + i, size - i, &code);
 
-		if (n == 0 || n > size - i)
+		if (n == 0)
 			return false;
-		if (n > 1 && (p[i + 1] < low || p[i + 1] > high))
-			return false;
-		for (size_t k = 2; k < n; k++)
-			if ((p[i + k] & 0xc0) != 0x80)
-				return false;
 		i += n;
 	}
 	return true;
+}
+
+bool mr_str_acts(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xad || code == 0x61c ||
+	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
+	       (code >= 0xfff9 && code <= 0xfffb) || (code >= 0xe0000 && code <= 0xe007f);
+}
+
+void mr_str_make_printable(char *text)
+{
+	size_t left = strlen(text);
+	char *out = text;
+
+	while (left > 0) {
+		uint32_t code = 0;
+		size_t n = mr_str_utf8_next(text, left, &code);
+
+		if (n == 0 || (mr_str_acts(code) && code != '\t')) {
+			*out++ = '?';
+		} else {
+			memmove(out, text, n);
+			out += n;
+		}
+		n = n > 0 ? n : 1;
+		text += n;
+		left -= n;
+	}
+	*out = '\0';
 }
 
 char *mr_str_base64(const void *data, size_t size)

@@ -67,6 +67,14 @@ void mr_str_unescape_octal(char *text);
 
 /* Well-formed UTF-8: no overlong forms, surrogates or code points over U+10FFFF. */
 bool mr_str_utf8_valid(const void *data, size_t size);
+/* The character at data: its length in bytes, with its code point in *ret_code; 0 where that is no
+ * UTF-8, also for one that does not end within size.  size is over 0. */
+size_t mr_str_utf8_next(const void *data, size_t size, uint32_t *ret_code);
+/* Does a terminal act on it: controls, and what moves, hides or turns what is around it. */
+bool mr_str_acts(uint32_t code);
+/* In place: each character that acts on a terminal, but for a tab, and each byte that is no UTF-8
+ * becomes one '?'. */
+void mr_str_make_printable(char *text);
 
 /* RFC 4648 section 4, with padding; malloc'd. */
 char *mr_str_base64(const void *data, size_t size);

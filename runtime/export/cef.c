@@ -28,6 +28,7 @@ static const struct class_row {
 	{ MR_FACT_run_start, "", 1, "Run started" },
 	{ MR_FACT_run_end, "exited", 1, "Run ended" },
 	{ MR_FACT_run_end, "setup_error", 6, "Run could not be started" },
+	{ MR_FACT_run_end, "skipped", 3, "Run was skipped" },
 	{ MR_FACT_run_end, "supervisor_lost", 6, "Run lost its supervisor" },
 	{ MR_FACT_run_end, "", 4, "Run was ended" },
 	{ MR_FACT_fork, "", 1, "Process began" },

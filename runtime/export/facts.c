@@ -338,10 +338,20 @@ static int on_process(const json_t *borrowed, void *owner, struct mr_error *err)
 
 /* --- the run itself -------------------------------------------------------- */
 
+/* The start as the clock of the end would tell it, by which all else is converted. */
+static bool started_ns(const json_t *run, int64_t *ret)
+{
+	int64_t us, skew_ns = 0;
+
+	get_integer(run, "clock_skew_ns", &skew_ns);
+	return get_integer(run, "started_us", &us) && !__builtin_mul_overflow(us, 1000, ret) &&
+	       !__builtin_add_overflow(*ret, skew_ns, ret);
+}
+
 static void derive_run(json_t *run, const json_t *head)
 {
 	int64_t us, wall_us, ns;
-	bool known = get_integer(run, "started_us", &us) && !__builtin_mul_overflow(us, 1000, &ns);
+	bool known = started_ns(run, &ns);
 
 	unpack(run, "argv");
 	set_command_line(run);

@@ -38,6 +38,7 @@ static const struct class_row {
 } classes[] = {
 	{ MR_FACT_run_start, "", CLASS_PROCESS, 1, INFORMATIONAL, "Launch" },
 	{ MR_FACT_run_end, "setup_error", CLASS_PROCESS, 2, MEDIUM, "Terminate" },
+	{ MR_FACT_run_end, "skipped", CLASS_PROCESS, 2, LOW, "Terminate" },
 	{ MR_FACT_run_end, "supervisor_lost", CLASS_PROCESS, 2, MEDIUM, "Terminate" },
 	{ MR_FACT_run_end, "", CLASS_PROCESS, 2, INFORMATIONAL, "Terminate" },
 	{ MR_FACT_fork, "", CLASS_PROCESS, 1, INFORMATIONAL, "Launch" },

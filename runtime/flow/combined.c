@@ -50,7 +50,7 @@ static void add_files(struct mr_buf *text, const struct mr_flow *flow, size_t n)
 		return;
 	mr_buf_add(text, "cp -R --");
 	add_word(text, from);
-	mr_buf_add(text, " . || exit\n");
+	mr_buf_add(text, " /work || exit\n"); /* sandbox.cwd may be elsewhere */
 }
 
 /* By env(1): not every name is one of a shell variable. */
@@ -181,7 +181,7 @@ static char *unite_mocks(const struct mr_flow *flow, json_t *spec)
 	char *why = NULL;
 
 	for (size_t i = 0; !why && i < flow->n_steps; i++) {
-		const struct mr_flow_step *step = &flow->steps[i];
+		const struct mr_flow_step *step = &flow->steps[flow->order[i]];
 
 		why = unite(answers, json_object_get(step->spec, "network_mocks"), step);
 		if (!why)
@@ -226,6 +226,7 @@ static int parse_specs(const struct mr_flow *flow, struct mr_spec *specs, struct
 	for (size_t i = 0; r == 0 && i < flow->n_steps; i++) {
 		mr_auto_free char *text = json_dumps(flow->steps[i].spec, JSON_COMPACT);
 
+		mr_assert(text);
 		r = mr_spec_parse_json(&specs[i], text, strlen(text), flow->steps[i].name, err);
 	}
 	return r;
@@ -237,10 +238,12 @@ static int write_script(const struct mr_flow *flow, const struct mr_spec *specs,
 	mr_auto_buf struct mr_buf script = { 0 };
 
 	for (size_t i = 0; i < flow->n_steps; i++) {
-		if (add_step(&script, flow, i, &specs[i]) == 0)
+		const size_t at = flow->order[i];
+
+		if (add_step(&script, flow, at, &specs[at]) == 0)
 			continue;
 		*ret_why = mr_str_format("the snippet of step \"%s\" has no \"lang\"",
-					 flow->steps[i].name);
+					 flow->steps[at].name);
 		return 1;
 	}
 	if (mr_str_utf8_valid(script.text, script.len))

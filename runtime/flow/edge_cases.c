@@ -19,6 +19,11 @@ static const struct edge_case {
 #undef EDGE_CASE
 };
 
+const char *mr_flow_edge_case_variable(size_t i)
+{
+	return i < N_ELEMENTS(edge_cases) ? edge_cases[i].variable : NULL;
+}
+
 static int is_on(const struct edge_case *edge, bool *ret, struct mr_error *err)
 {
 	const char *text = getenv(edge->variable);

@@ -86,6 +86,50 @@ int mr_folder_remove(int parent_fd, const char *name, struct mr_error *err)
 	return remove_at(parent_fd, name, 0, err);
 }
 
+/* --- measuring -------------------------------------------------------------- */
+
+static int64_t changed_us(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000;
+}
+
+static int measure_at(int parent_fd, const char *name, int depth, struct mr_folder_size *size,
+		      struct mr_error *err)
+{
+	mr_auto_closedir DIR *dir = NULL;
+	const char *inner;
+	struct stat st;
+	int r = 0;
+
+	if (fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : fail("look at", name, errno, err);
+	size->bytes += (uint64_t)st.st_blocks * 512;
+	size->files += !S_ISDIR(st.st_mode);
+	if (depth <= 1 && changed_us(&st) > size->changed_us)
+		size->changed_us = changed_us(&st);
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	if (depth == DEPTH_MAX)
+		return fail("look at", name, ELOOP, err);
+	dir = open_stream(parent_fd, name);
+	if (!dir)
+		return errno == ENOENT ? 0 : fail("look at", name, errno, err);
+	while (r == 0 && (inner = next_name(dir)))
+		r = measure_at(dirfd(dir), inner, depth + 1, size, err);
+	return r;
+}
+
+int mr_folder_measure(int parent_fd, const char *name, struct mr_folder_size *ret,
+		      struct mr_error *err)
+{
+	struct mr_folder_size size = { 0 };
+	int r = measure_at(parent_fd, name, 0, &size, err);
+
+	if (r == 0)
+		*ret = size;
+	return r;
+}
+
 /* --- copying --------------------------------------------------------------- */
 
 static int copy_data(int from, int to)

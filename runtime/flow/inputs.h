@@ -33,5 +33,12 @@ struct mr_flow_inputs_opts {
 /* The document of that workflow, new reference.  *ret_edge_cases: how many were added. */
 int mr_flow_make_inputs(const json_t *document, const struct mr_flow_inputs_opts *opts,
 			json_t **ret, size_t *ret_edge_cases, struct mr_error *err);
+/* The contents of its variables that are 8 bytes or more, in which no stub is; new reference. */
+json_t *mr_flow_secrets(const json_t *document);
+
 /* The records of a step, those of all steps among them; new reference. */
 json_t *mr_flow_inputs_of(const json_t *document, const char *step);
+/* The same as the row of a step tells them, each in full once: in the row of its step, and what is of all
+ * steps in that of the first.  Elsewhere it has "again": true and no value.  step NULL: of all steps
+ * together. */
+json_t *mr_flow_inputs_told(const json_t *document, const char *step, bool first);

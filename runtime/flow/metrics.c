@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/backend/document.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
 #include "runtime/flow/inputs.h"
+#include "runtime/flow/output.h"
 #include "runtime/flow/workflow.h"
 
 #define OUTPUT_MAX 4096 /* bytes of each stream in a row */
@@ -37,6 +39,26 @@ static bool passed(const json_t *result)
 {
 	return strcmp(mr_json_text_or_empty(result, "reason"), "exited") == 0 &&
 	       json_integer_value(mr_json_at(result, "exit", "status", NULL)) == 0;
+}
+
+/* Was it misused, and did it end by itself with a status of its own that is none of a shell's for a
+ * signal or a program that is not there?  So ends a program that refuses wrong use as it should. */
+static bool is_refusal(const json_t *result)
+{
+	const json_int_t status = json_integer_value(mr_json_at(result, "exit", "status", NULL));
+	const json_t *failures = json_object_get(result, "failures");
+
+	if (strcmp(mr_json_text_or_empty(result, "reason"), "exited") != 0 || status < 1 ||
+	    status > 125)
+		return false;
+	for (size_t i = 0; i < json_array_size(failures); i++) {
+		const json_t *row = json_array_get(failures, i);
+
+		if (strcmp(mr_json_text_or_empty(row, "mode"), "user_misuse") == 0 &&
+		    json_integer_value(json_object_get(row, "fired")) > 0)
+			return true;
+	}
+	return false;
 }
 
 static json_int_t lost_events(const json_t *result)
@@ -68,9 +90,9 @@ static const struct class *classify(const json_t *result)
 
 	if (passed(result))
 		return NULL;
-	if (strcmp(reason, "injected") == 0)
+	if (strcmp(reason, "injected") == 0 || is_refusal(result))
 		return &classes[0];
-	if (strcmp(reason, "setup_error") == 0)
+	if (mr_document_not_begun(reason))
 		return &classes[2];
 	if (strcmp(reason, "seccomp") == 0 || (denials > 0 && strcmp(reason, "exited") == 0))
 		return &classes[1];
@@ -132,20 +154,6 @@ json_t *mr_metrics_skipped(const struct mr_flow *flow, size_t n, const char *why
 	return row;
 }
 
-/* The end of what it said: there stands why it failed. */
-static json_t *output_of(const json_t *stream)
-{
-	const char *text = json_string_value(json_object_get(stream, "text"));
-	size_t n = text ? strlen(text) : 0;
-	size_t begin = n > OUTPUT_MAX ? n - OUTPUT_MAX : 0;
-
-	if (!text)
-		return json_null();
-	while (begin > 0 && ((unsigned char)text[begin] & 0xc0) == 0x80)
-		begin++;
-	return json_string(text + begin);
-}
-
 static json_t *metrics_of(const struct mr_flow *flow, size_t n, const json_t *result)
 {
 	const json_t *usage = json_object_get(result, "usage");
@@ -153,19 +161,22 @@ static json_t *metrics_of(const struct mr_flow *flow, size_t n, const json_t *re
 	json_t *cpu = mr_json_at(usage, "cpu", "usage_us", NULL);
 	json_t *peak = mr_json_at(usage, "memory", "peak_bytes", NULL);
 	json_t *fixtures = n < flow->n_steps ? flow->steps[n].fixtures : NULL;
+	json_t *row;
 
 	/* The control group is new: nothing was used before. */
-	return json_pack("{s:s, s:o, s:f, s:o, s:o, s:i, s:n, s:o, s:o, s:b, s:o, s:[], s:o, s:o, "
-			 "s:n, s:n, s:n, s:s?, s:s?}",
-			 "name", name_of(flow, n), "duration",
-			 seconds(json_object_get(usage, "wall_us")), "cpu_before", 0.0, "cpu_after",
-			 seconds(cpu), "cpu_delta", seconds(cpu), "memory_before", 0,
-			 "memory_after", "memory_delta", copy(peak), "memory_peak", copy(peak),
-			 "success", passed(result), "exception", exception_of(result), "frames",
-			 "result", output_of(json_object_get(result, "stdout")), "fixtures",
-			 fixtures ? json_incref(fixtures) : json_null(), "coverage_files",
-			 "coverage_functions", "entropy_delta", "failure_classification",
-			 class ? class->name : NULL, "retry_policy", class ? class->policy : NULL);
+	row = json_pack("{s:s, s:o, s:f, s:o, s:o, s:i, s:n, s:o, s:o, s:b, s:o, s:[], s:o, "
+			"s:n, s:n, s:n, s:s?, s:s?}",
+			"name", name_of(flow, n), "duration",
+			seconds(json_object_get(usage, "wall_us")), "cpu_before", 0.0, "cpu_after",
+			seconds(cpu), "cpu_delta", seconds(cpu), "memory_before", 0, "memory_after",
+			"memory_delta", copy(peak), "memory_peak", copy(peak), "success",
+			passed(result), "exception", exception_of(result), "frames", "fixtures",
+			fixtures ? json_incref(fixtures) : json_null(), "coverage_files",
+			"coverage_functions", "entropy_delta", "failure_classification",
+			class ? class->name : NULL, "retry_policy", class ? class->policy : NULL);
+	mr_assert(row);
+	mr_output_tell(row, "result", json_object_get(result, "stdout"), OUTPUT_MAX);
+	return row;
 }
 
 json_t *mr_metrics_row(const struct mr_flow *flow, size_t n, const json_t *result)
@@ -177,6 +188,7 @@ json_t *mr_metrics_row(const struct mr_flow *flow, size_t n, const json_t *resul
 	for (size_t i = 0; i < N_ELEMENTS(kept); i++)
 		json_object_set_new(row, kept[i], copy(json_object_get(result, kept[i])));
 	json_object_set_new(row, "passed", json_boolean(passed(result)));
+	json_object_set_new(row, "refused", json_boolean(is_refusal(result)));
 	json_object_set_new(row, "denials", copy(mr_json_at(result, "denials", "total", NULL)));
 	json_object_set_new(row, "policy_message",
 			    policy_message(result) ? json_string(policy_message(result))
@@ -186,11 +198,12 @@ json_t *mr_metrics_row(const struct mr_flow *flow, size_t n, const json_t *resul
 	json_object_set_new(row, "lost_events", json_integer(lost_events(result)));
 	if (json_object_get(flow->document, "inputs"))
 		json_object_set_new(row, "inputs",
-				    n < flow->n_steps
-					    ? mr_flow_inputs_of(flow->document, name_of(flow, n))
-					    : copy(json_object_get(flow->document, "inputs")));
-	json_object_set_new(row, "stdout", output_of(json_object_get(result, "stdout")));
-	json_object_set_new(row, "stderr", output_of(json_object_get(result, "stderr")));
+				    mr_flow_inputs_told(flow->document,
+							n < flow->n_steps ? name_of(flow, n) : NULL,
+							n == flow->order[0]));
+	/* The end of it: there stands why it failed. */
+	mr_output_tell(row, "stdout", json_object_get(result, "stdout"), OUTPUT_MAX);
+	mr_output_tell(row, "stderr", json_object_get(result, "stderr"), OUTPUT_MAX);
 	json_object_set_new(row, "metrics", metrics_of(flow, n, result));
 	return row;
 }
@@ -204,7 +217,7 @@ const char *mr_metrics_status(const json_t *rows)
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
-		if (strcmp(mr_json_text_or_empty(row, "reason"), "setup_error") == 0)
+		if (mr_document_not_begun(mr_json_text_or_empty(row, "reason")))
 			return "error";
 		/* That the steps cannot be put together is nobody's failure. */
 		if (strcmp(mr_json_text_or_empty(row, "kind"), "combined") == 0 &&

@@ -2,114 +2,89 @@
 /*
  * Plugin
  *
- * It is run as a step of a workflow is: by menace-run, from files of ours that are shown to it
- * read-only.  Whatever keeps it from giving a value is an error; nothing takes the value's place.
+ * It is run as a step of a workflow is: by menace-run, in a box of its own.  Whatever keeps it from giving
+ * a value is an error; nothing takes the value's place.
  */
 #include "runtime/flow/plugin.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "runtime/backend/child.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/log.h"
 #include "runtime/base/loop.h"
 #include "runtime/base/str.h"
-#include "runtime/flow/confine.h"
-#include "runtime/flow/fixture.h"
-#include "runtime/flow/folder.h"
+#include "runtime/flow/box.h"
 #include "runtime/flow/workflow.h"
-#include "runtime/spec/spec.h"
 #include "runtime/stub/input.h"
 #include "runtime/stub/plugin.h"
 
-#define SEEN_AS "/opt/menace-plugin"
-
 struct asked {
-	char *folder; /* temporary, with all that it sees; NULL: not made */
-	struct mr_loop *loop;
-	struct mr_child *child;
-	bool ended;
+	struct mr_box box;
 };
 
 static void free_asked(struct asked *a)
 {
-	struct mr_error err = MR_ERROR_INIT;
-
-	mr_child_free(a->child);
-	mr_loop_free(a->loop);
-	if (a->folder && mr_folder_remove(AT_FDCWD, a->folder, &err) < 0)
-		mr_log_warn("%s is left: %s", a->folder, err.msg);
-	free(a->folder);
+	mr_box_deinit(&a->box);
 }
 
-static int write_files(const struct asked *a, const json_t *program, const json_t *request,
-		       struct mr_error *err)
+/* menace-run ends it in time; menace-run itself is not waited for without end. */
+static int wait_in_loop(struct asked *a, struct mr_flow_plugin *plugin, struct mr_error *err)
+{
+	const uint64_t end_ns =
+		mr_now_ns() +
+		(uint64_t)(MR_FLOW_PLUGIN_WALL_MS + MR_FLOW_PLUGIN_GRACE_MS) * 1000000;
+
+	while (!a->box.ended) {
+		const uint64_t now_ns = mr_now_ns();
+		int r;
+
+		if (plugin->stopped)
+			return mr_err(err, MR_E_SYS, EINTR, "it was ended: interrupted");
+		if (now_ns >= end_ns) {
+			mr_child_kill(a->box.child);
+			return mr_err(err, MR_E_SYS, ETIMEDOUT,
+				      "menace-run, which gives it %d ms, did not end it in %d more",
+				      MR_FLOW_PLUGIN_WALL_MS, MR_FLOW_PLUGIN_GRACE_MS);
+		}
+		r = mr_loop_run_once(plugin->loop, (int)((end_ns - now_ns) / 1000000) + 1, err);
+		if (r < 0)
+			return r;
+		if (plugin->on_turn)
+			plugin->on_turn(plugin->owner);
+	}
+	return 0;
+}
+
+static int run(struct asked *a, struct mr_flow_plugin *plugin, const json_t *program,
+	       const json_t *request, const json_t **ret, struct mr_error *err)
 {
 	mr_auto_free char *text = json_dumps(request, JSON_COMPACT | JSON_SORT_KEYS);
-	mr_auto_free char *bytes = NULL;
-	mr_auto_close int fd = -1;
-	size_t size = 0;
-	int r = mr_fixture_folder(a->folder, &fd, err);
+	mr_auto_free char *code = NULL;
+	struct mr_box_opts opts = {
+		.loop = plugin->loop,
+		.program = plugin->menace_run,
+		.store = plugin->store,
+		.name = "plugin",
+		.input = text,
+		.input_size = text ? strlen(text) : 0,
+		.wall_ms = MR_FLOW_PLUGIN_WALL_MS,
+		.memory_bytes = MR_FLOW_PLUGIN_MEMORY,
+		.output_bytes = MR_INPUT_REPLY_MAX,
+	};
+	int r;
 
+	mr_assert(text);
+	if (plugin->stopped)
+		return mr_err(err, MR_E_SYS, EINTR, "it was not started: interrupted");
+	r = mr_flow_content(program, &code, &opts.code_size, err);
+	opts.code = code;
 	if (r == 0)
-		r = mr_flow_content(program, &bytes, &size, err);
+		r = mr_box_start(&a->box, &opts, err);
 	if (r == 0)
-		r = mr_confine_write(fd, "program", bytes, size, 0755, err);
-	if (r == 0)
-		r = mr_confine_write(fd, "request", text, strlen(text), 0644, err);
-	return r;
-}
-
-static json_t *make_spec(const struct asked *a)
-{
-	mr_auto_free char *program = mr_str_format("%s/program", a->folder);
-	json_t *spec =
-		json_pack("{s:s, s:s, s:[s], s:{s:b, s:I}, s:{s:I, s:I, s:I, s:I}, s:{s:s}}",
-			  "schema", MR_SPEC_SCHEMA, "name", "plugin", "program", SEEN_AS, "output",
-			  "forward", 0, "head_bytes", (json_int_t)MR_INPUT_REPLY_MAX + 1, "limits",
-			  "wall_ms", (json_int_t)MR_FLOW_PLUGIN_WALL_MS, "memory_max_bytes",
-			  (json_int_t)MR_FLOW_PLUGIN_MEMORY, "output_bytes",
-			  (json_int_t)MR_INPUT_REPLY_MAX, "pids_max", (json_int_t)64, "net", "mode",
-			  "none");
-
-	mr_assert(spec);
-	json_object_set_new(mr_fixture_sandbox(spec), "stdin_path",
-			    json_sprintf("%s/request", a->folder));
-	mr_fixture_mount(spec, program, SEEN_AS);
-	return spec;
-}
-
-static void on_end(struct mr_child *child, void *owner)
-{
-	struct asked *a = owner;
-
-	(void)child;
-	a->ended = true;
-}
-
-static int run(struct asked *a, const struct mr_flow_plugin *plugin, const json_t **ret,
-	       struct mr_error *err)
-{
-	mr_auto_json json_t *spec = make_spec(a);
-	struct mr_child_opts opts = { .program = plugin->menace_run,
-				      .store = plugin->store,
-				      .spec = spec,
-				      .on_end = on_end,
-				      .owner = a };
-	int r = mr_loop_new(&a->loop, err);
-
-	opts.loop = a->loop;
-	if (r == 0)
-		r = mr_child_start(&opts, &a->child, err);
-	while (r >= 0 && !a->ended)
-		r = mr_loop_run_once(a->loop, -1, err);
-	return r < 0 ? r : mr_child_result(a->child, ret, err);
+		r = wait_in_loop(a, plugin, err);
+	return r < 0 ? r : mr_box_result(&a->box, ret, err);
 }
 
 /* How it ended, and what it said of that. */
@@ -123,6 +98,9 @@ static int judge(const json_t *result, struct mr_error *err)
 
 	if (message[0])
 		return mr_err(err, MR_E_SYS, EIO, "its sandbox could not be made: %.200s", message);
+	if (strcmp(reason, "wall_timeout") == 0)
+		return mr_err(err, MR_E_SYS, ETIMEDOUT, "it was ended: %s: it has %d ms", reason,
+			      MR_FLOW_PLUGIN_WALL_MS);
 	if (strcmp(reason, "exited") != 0)
 		return mr_err(err, MR_E_SYS, EIO, "it was ended: %s", reason);
 	if (status != 0)
@@ -137,12 +115,8 @@ int mr_flow_plugin_run(const json_t *program, const json_t *request, json_t **re
 	mr_cleanup(free_asked) struct asked a = { 0 };
 	const json_t *result = NULL;
 	const json_t *text;
-	int r = mr_folder_temporary("plugin", &a.folder, err);
+	int r = run(&a, owner, program, request, &result, err);
 
-	if (r == 0)
-		r = write_files(&a, program, request, err);
-	if (r == 0)
-		r = run(&a, owner, &result, err);
 	if (r == 0)
 		r = judge(result, err);
 	if (r < 0)

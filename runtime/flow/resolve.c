@@ -81,6 +81,7 @@ static int resolve_content(struct resolve *resolve, const struct mr_json *json, 
 		return read_file(resolve, json, path, ret, err);
 	if (json_object_get(json->value, "json")) {
 		data = json_dumps(json_object_get(json->value, "json"), JSON_ENCODE_ANY);
+		mr_assert(data);
 		*ret = json_string(data);
 		return 0;
 	}
@@ -93,13 +94,39 @@ static int resolve_content(struct resolve *resolve, const struct mr_json *json, 
 	return mr_spec_get_bytes(json, &data, &size, err);
 }
 
+/* A program by its path would be a file of the host: it is one of the system's, by its name.  A text is
+ * split elsewhere, so it is not judged here but refused. */
+static int check_command(const struct mr_json *json, struct mr_error *err)
+{
+	const char *text = json_string_value(json->value);
+	const json_t *exec = json_object_get(json->value, "exec");
+	const char *program = json_string_value(json_array_get(exec, 0));
+
+	for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		if (mr_str_starts_with(at, "body:"))
+			break;
+		if (mr_str_starts_with(at, "exec:"))
+			return mr_json_err(json, err,
+					   "exec:COMMAND is not taken in a workflow: say "
+					   "{\"exec\": [\"program\", ...]}");
+	}
+	if (exec && (!program || strchr(program, '/')))
+		return mr_json_err(json, err,
+				   "in a workflow exec is a list of words, of which the first is "
+				   "the "
+				   "name of a program of the system, without a path");
+	return 0;
+}
+
 static int resolve_mock(struct resolve *resolve, const struct mr_json *json, json_t **ret,
 			struct mr_error *err)
 {
 	const char *path = NULL, *text = json_string_value(json->value);
 	json_t *body = NULL;
-	int r;
+	int r = check_command(json, err);
 
+	if (r < 0)
+		return r;
 	if (text && strchr(text, '@'))
 		for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
 			if (*at == '@')

@@ -58,6 +58,9 @@ struct mr_flow_run {
 	size_t jobs, n_steps; /* with the combined run */
 	struct step *steps;
 	size_t busy;
+	struct mr_child *held; /* of the first step, once it is ready and until it is let go */
+	bool begun; /* a step was started */
+	struct step *unsettled; /* the last one, that has ended and was not read; or NULL */
 	bool interrupted, ended;
 	int failed; /* negative: error says why */
 	struct mr_error error;
@@ -220,16 +223,13 @@ static int check_kept(const struct step *step, const json_t *result, struct mr_e
 		      message ? message : "see its run");
 }
 
-static void on_child_end(struct mr_child *child, void *owner)
+static void take_result(struct step *step)
 {
-	struct step *step = owner;
 	struct mr_flow_run *run = step->run;
 	struct mr_error err = MR_ERROR_INIT;
 	const json_t *result = NULL;
-	int r;
+	int r = mr_child_result(step->child, &result, &err);
 
-	run->busy--;
-	r = mr_child_result(child, &result, &err);
 	if (r == 0)
 		r = check_kept(step, result, &err);
 	if (r < 0) {
@@ -246,6 +246,38 @@ static void on_child_end(struct mr_child *child, void *owner)
 	}
 	step->child = mr_child_free(step->child);
 	advance(run);
+}
+
+/* Whatever it says, no sandbox comes after it. */
+static bool is_last(const struct step *step)
+{
+	const struct mr_flow_run *run = step->run;
+
+	for (size_t i = 0; i < run->n_steps; i++)
+		if (i != step->n && run->steps[i].state != ENDED)
+			return false;
+	return true;
+}
+
+static void on_child_end(struct mr_child *child, void *owner)
+{
+	struct step *step = owner;
+
+	step->run->busy--;
+	if (step->run->held == child)
+		step->run->held = NULL;
+	if (step->run->opts.settles && is_last(step))
+		step->run->unsettled = step;
+	else
+		take_result(step);
+}
+
+static void on_child_ready(struct mr_child *child, void *owner)
+{
+	struct mr_flow_run *run = ((struct step *)owner)->run;
+
+	run->held = child;
+	run->opts.on_ready(run, run->opts.owner);
 }
 
 static int build_spec(struct mr_flow_run *run, size_t n, json_t **ret, char **ret_why,
@@ -282,11 +314,16 @@ static int start_step(struct step *step, struct mr_error *err)
 	if (r == 0 && run->opts.alter)
 		run->opts.alter(spec, step->n, run->opts.owner);
 	opts.spec = spec;
+	if (run->opts.held_runners && !run->begun) {
+		opts.runners = run->opts.held_runners;
+		opts.on_ready = on_child_ready;
+	}
 	if (r == 0)
 		r = mr_child_start(&opts, &step->child, err);
 	if (r < 0)
 		return r;
 	step->state = RUNNING;
+	run->begun = true;
 	run->busy++;
 	return 0;
 }
@@ -404,12 +441,29 @@ int mr_flow_run_start(const struct mr_flow_run_opts *opts, struct mr_flow_run **
 	return 0;
 }
 
+void mr_flow_run_let_go(struct mr_flow_run *run)
+{
+	if (run->held)
+		mr_child_let_go(mr_take_ptr(run->held));
+}
+
 void mr_flow_run_interrupt(struct mr_flow_run *run)
 {
 	run->interrupted = true;
 	for (size_t i = 0; i < run->n_steps; i++)
 		if (run->steps[i].child)
 			mr_child_interrupt(run->steps[i].child);
+}
+
+bool mr_flow_run_is_unsettled(const struct mr_flow_run *run)
+{
+	return run->unsettled != NULL;
+}
+
+void mr_flow_run_settle(struct mr_flow_run *run)
+{
+	if (run->unsettled)
+		take_result(mr_take_ptr(run->unsettled));
 }
 
 int mr_flow_run_outcome(const struct mr_flow_run *run, struct mr_error *err)

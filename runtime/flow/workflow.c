@@ -270,6 +270,7 @@ static int judge_spec(const struct mr_flow_step *step, const struct mr_json *jso
 	struct mr_spec spec;
 	int r;
 
+	mr_assert(text);
 	source = mr_str_format("%s: %s (%s)", json->source, mr_json_path(json, path, sizeof(path)),
 			       step->name);
 	mr_spec_init(&spec);

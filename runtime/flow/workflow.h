@@ -21,6 +21,7 @@ struct mr_json;
 #define MR_FLOW_FILE_MAX (16u << 20) /* bytes of one file in it */
 #define MR_FLOW_FILES_MAX (64u << 20) /* of all together */
 #define MR_FLOW_DOCUMENT_MAX (128u << 20)
+#define MR_FLOW_STUBS_MAX 256
 
 struct mr_flow_step {
 	char *name;
@@ -74,6 +75,8 @@ int mr_flow_resolve(struct json_t *document, int folder_fd, const char *source,
 int mr_flow_content(const struct json_t *content, char **ret, size_t *ret_size,
 		    struct mr_error *err);
 
+/* The i-th variable of the environment that takes an edge case away; NULL after the last. */
+const char *mr_flow_edge_case_variable(size_t i);
 /* edge_cases.c.  Add the edge cases to contents of files and network mocks, where they have none of
  * that name. */
 int mr_flow_add_edge_cases(struct json_t *files, struct json_t *mocks, struct mr_error *err);

@@ -34,8 +34,8 @@
 static int close_inherited(struct mr_child *c, struct mr_error *err)
 {
 	const struct mr_launch_opts *o = c->opts;
-	const int fixed[] = { c->sync_fd,  c->go_fd,	o->stdio[0],	  o->stdio[1],
-			      o->stdio[2], o->netns_fd, c->workspace_tree };
+	const int fixed[] = { c->sync_fd,  c->go_fd,	 o->stdio[0],	   o->stdio[1],
+			      o->stdio[2], o->kept_root, c->workspace_tree };
 	const size_t n = N_ELEMENTS(fixed);
 	mr_auto_free int *keep = calloc(n + c->spec->n_mounts, sizeof(*keep));
 
@@ -69,11 +69,32 @@ static int wait_for_maps(struct mr_child *c, struct mr_error *err)
 
 static int more_namespaces(struct mr_child *c, struct mr_error *err)
 {
-	if (c->opts->netns_fd >= 0 && setns(c->opts->netns_fd, CLONE_NEWNET) < 0)
-		return mr_err(err, MR_E_SYS, errno, "join the prepared network namespace: %m");
+	(void)c;
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		return mr_err(err, MR_E_SYS, errno, "unshare the cgroup namespace: %m");
 	return 0;
+}
+
+static int join_network(struct mr_child *c, struct mr_error *err)
+{
+	struct mr_sync_msg msg;
+	int fds[8], r;
+
+	if (!c->takes_netns)
+		return 0;
+	r = mr_sync_recv(c->sync_fd, &msg, 0, fds, NULL, err);
+	if (r == 0)
+		_exit(125); /* the supervisor died */
+	if (r < 0)
+		return r;
+	if (msg.type != MR_SYNC_NETWORK)
+		r = mr_err(err, MR_E_PROTO, EPROTO, "message %u instead of the network namespace",
+			   msg.type);
+	else if (setns(fds[0], CLONE_NEWNET) < 0)
+		r = mr_err(err, MR_E_SYS, errno, "join the prepared network namespace: %m");
+	for (size_t i = 0; i < N_ELEMENTS(fds); i++)
+		mr_close(fds[i]);
+	return r;
 }
 
 static int set_hostname(struct mr_child *c, struct mr_error *err)
@@ -224,12 +245,13 @@ static const struct step {
 	{ "etc", mr_rootfs_etc },
 	{ "dev", mr_rootfs_dev },
 	{ "proc", mr_rootfs_proc },
-	{ "pool", mr_rootfs_pool },
+	{ "pool", mr_pool_fill },
 	{ "workspace", mr_mounts_workspace },
 	{ "snippet", mr_rootfs_snippet }, /* while no place of the caller's can stand in for ours */
 	{ "mounts", mr_mounts_spec }, /* over ours: the caller has the last word ... */
 	{ "hide", mr_mounts_hide }, /* ... and hiding the very last */
 	{ "enter", mr_rootfs_enter }, /* the host's tree is gone from here on */
+	{ "network", join_network }, /* as late as may be: it is made while all above is */
 	{ "no_new_privs", no_new_privs },
 	{ "ids", become_payload },
 	{ "landlock", restrict_paths }, /* as the payload; anchored at the new root */
@@ -255,6 +277,10 @@ static int report_built(struct mr_child *c, struct mr_error *err)
 		c->built.fds |= MR_SYNC_FD_UPPER | MR_SYNC_FD_LOWER;
 		fds[n++] = c->upper_fd;
 		fds[n++] = c->lower_fd;
+	}
+	if (c->root_copy_fd >= 0) {
+		c->built.fds |= MR_SYNC_FD_ROOT_COPY;
+		fds[n++] = c->root_copy_fd;
 	}
 	for (size_t i = 0; i < N_ELEMENTS(shape); i++) {
 		if (shape[i] < 0)

@@ -10,6 +10,11 @@
  *
  * An overlay does not show what is mounted below its lower directory, so each of those
  * mounts gets a view too, in the order of mountinfo, parents before what is below them.
+ *
+ * Each overlay makes the end of a run wait for all CPUs once, so the folders of the host's root
+ * that are on its own mount are taken from one view of the whole root.  That stands in the pool
+ * while we build and goes away with the host's tree; what is attached inside are mounts of single
+ * folders, and nobody in there can get above those: the overlay is read-only, so nothing in it moves.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +30,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
+#include "runtime/base/mountinfo.h"
 #include "runtime/base/str.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
@@ -101,6 +107,51 @@ int mr_hostview_new(struct mr_child *c, const char *path, bool *ret_copied, stru
 		      path, c->ids.userns && has_mounts_below(c, path) ? below_it : why.msg);
 }
 
+/* The object at a path below a folder, which no link and no mount leads to. */
+static int open_on_mount(int dir_fd, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve =
+					RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV };
+
+	return (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+}
+
+int mr_hostview_root(struct mr_child *c, struct mr_error *err)
+{
+	struct mr_error why;
+	mr_auto_close int view = -1;
+	int r;
+
+	/* What is mounted on the root is all in the way of it there; see mr_hostview_new(). */
+	if (c->ids.userns)
+		return 0;
+	view = new_overlay(c, "/", &why);
+	if (view < 0)
+		return 0; /* each folder has its own then, or says why it cannot */
+	r = mr_rootfs_make_dir(c->pool_fd, MR_STAND_HOST, 0700, err);
+	if (r == 0)
+		r = mr_mountfd_attach_at(view, c->pool_fd, MR_STAND_HOST, err);
+	if (r == 0)
+		c->host_view_fd = mr_take_fd(view);
+	return r;
+}
+
+void mr_hostview_end(struct mr_child *c)
+{
+	c->host_view_fd = mr_close(c->host_view_fd);
+}
+
+int mr_hostview_open(const struct mr_child *c, const char *name)
+{
+	mr_auto_close int host = -1;
+
+	if (c->host_view_fd < 0)
+		return -1;
+	host = open_on_mount(c->old_root_fd, name);
+	return host < 0 ? -1 : open_on_mount(c->host_view_fd, name);
+}
+
 /* The object at a path below our root, which no link leads to. */
 static int open_inside(struct mr_child *c, const char *path)
 {
@@ -127,20 +178,6 @@ static int show_mount(struct mr_child *c, const char *point, struct mr_error *er
 	return tree < 0 ? tree : mr_mountfd_attach(tree, place, point, err);
 }
 
-/* Field 5 of a line of mountinfo, unescaped in place. */
-static char *mount_point(char *line)
-{
-	for (int i = 0; i < 4 && line; i++) {
-		line = strchr(line, ' ');
-		line = line ? line + 1 : NULL;
-	}
-	if (line) {
-		line[strcspn(line, " ")] = '\0';
-		mr_str_unescape_octal(line);
-	}
-	return line;
-}
-
 /* Below one of the folders that are shown; the folder itself is shown with what is on it. */
 static bool is_shown(const char *point)
 {
@@ -158,19 +195,14 @@ static bool is_shown(const char *point)
 
 int mr_hostview_begin(struct mr_child *c, struct mr_error *err)
 {
-	mr_auto_fclose FILE *f = fopen("/proc/self/mountinfo", "re");
-	mr_auto_free char *line = NULL;
-	size_t size = 0;
+	struct mr_mountinfo mounts;
+	int r = mr_mountinfo_open(&mounts);
 
-	if (!f)
-		return mr_err(err, MR_E_SYS, errno, "open /proc/self/mountinfo: %m");
-	while (errno = 0, getline(&line, &size, f) > 0) {
-		const char *point = mount_point(line);
-
-		if (point && is_shown(point))
-			mr_strv_add(&c->host_mounts, point);
-	}
-	return errno ? mr_err(err, MR_E_SYS, errno, "read /proc/self/mountinfo: %m") : 0;
+	while (r >= 0 && (r = mr_mountinfo_next(&mounts)) > 0)
+		if (is_shown(mounts.point))
+			mr_strv_add(&c->host_mounts, mounts.point);
+	mr_mountinfo_close(&mounts);
+	return r < 0 ? mr_err(err, MR_E_SYS, -r, "read /proc/self/mountinfo: %m") : 0;
 }
 
 int mr_hostview_show_mounts(struct mr_child *c, const char *top, struct mr_error *err)

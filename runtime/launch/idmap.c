@@ -34,6 +34,7 @@
 #include "runtime/launch/steps.h"
 #include "runtime/spec/spec.h"
 
+#define SLOTS 64 /* ids of one supervisor */
 #define HOST_ID_BASE 0x60000000u /* above any allocated range: pid < 2^22, 64 slots: < 2^31 */
 #define HOST_ID_NOBODY 65534u
 #define INSIDE_ID 1000u
@@ -53,13 +54,18 @@ static bool id_is_mapped(const char *map_file, uint64_t id)
 	return false;
 }
 
+/* What our user namespace maps is decided once in its life, so each slot's id is looked up once. */
 static uint32_t pick_host_id(unsigned int slot)
 {
-	uint32_t id = HOST_ID_BASE + (uint32_t)getpid() * 64 + slot;
+	static uint32_t mapped[SLOTS];
+	const uint32_t id = HOST_ID_BASE + (uint32_t)getpid() * SLOTS + slot;
 
-	return id_is_mapped("/proc/self/uid_map", id) && id_is_mapped("/proc/self/gid_map", id)
-		       ? id
-		       : HOST_ID_NOBODY;
+	if (mapped[slot % SLOTS] == id)
+		return id;
+	if (!id_is_mapped("/proc/self/uid_map", id) || !id_is_mapped("/proc/self/gid_map", id))
+		return HOST_ID_NOBODY;
+	mapped[slot % SLOTS] = id;
+	return id;
 }
 
 static uint32_t choose(uint64_t wanted, uint32_t otherwise)
@@ -217,7 +223,7 @@ static int start_holder(pid_t *ret_pid, int *ret_pipe, struct mr_error *err)
 	pid_t pid;
 
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno, "make a pipe to a holder of identities: %m");
 	pid = (pid_t)mr_clone3(&args);
 	if (pid == 0)
 		hold_userns(pipe_fds[0]);

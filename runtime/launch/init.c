@@ -135,13 +135,31 @@ static int run_payload(struct mr_child *c, struct mr_error *err)
 	return r < 0 ? r : mr_program_exec(c->argv, c->envp, err);
 }
 
+/* The children that a process did not wait for are ours, ended as they are, before we learn of its own
+ * end. */
+static int32_t reap_unreaped(void)
+{
+	for (int32_t n = 0; n <= MR_SYNC_UNREAPED_MAX; n++)
+		if (waitpid(-1, NULL, WNOHANG) <= 0)
+			return n;
+	return -1;
+}
+
 static void report_exit(struct mr_child *c, int status)
 {
 	struct mr_sync_msg msg = { .type = MR_SYNC_EXITED };
 
 	msg.exited.wait_status = status;
+	msg.exited.unreaped = reap_unreaped();
 	getrusage(RUSAGE_CHILDREN, &msg.exited.rusage);
 	mr_sync_send(c->sync_fd, &msg, NULL, 0);
+}
+
+/* Nobody of the payload lives on: the supervisor has nobody to count or to kill but us, and what is
+ * ours to tear down, which is most of a run's end, begins before it is awake. */
+static bool is_alone(void)
+{
+	return kill(-1, 0) < 0 && errno == ESRCH;
 }
 
 /* True when there may be more: a payload that makes orphans as fast as they are reaped must not
@@ -155,8 +173,11 @@ static bool reap(struct mr_child *c, pid_t main_pid)
 
 		if (pid <= 0)
 			return false;
-		if (pid == main_pid)
-			report_exit(c, status);
+		if (pid != main_pid)
+			continue;
+		report_exit(c, status);
+		if (is_alone())
+			_exit(0);
 	}
 	return true;
 }

@@ -58,15 +58,28 @@ const char *mr_ns_name(enum mr_ns ns)
 	return ns_rows[ns].name;
 }
 
+static enum mr_seccomp_net seccomp_net(const struct mr_spec *spec)
+{
+	switch ((enum mr_net_mode)spec->net_mode) {
+	case MR_NET_NONE:
+	case MR_NET_STUB:
+		return MR_SECCOMP_NET_DENY;
+	case MR_NET_LOOPBACK:
+	case MR_NET_ALLOWLIST:
+		return MR_SECCOMP_NET_OWN;
+	case MR_NET_HOST:
+		break;
+	}
+	return MR_SECCOMP_NET_ALLOW;
+}
+
 struct mr_seccomp_policy mr_launch_policy(const struct mr_spec *spec)
 {
 	const uint32_t failures = mr_spec_failures(spec);
 
 	return (struct mr_seccomp_policy){
 		.level = (unsigned int)spec->sandbox_level,
-		.net = spec->net_mode == MR_NET_NONE || spec->net_mode == MR_NET_STUB
-			       ? MR_SECCOMP_NET_DENY
-			       : MR_SECCOMP_NET_ALLOW,
+		.net = seccomp_net(spec),
 		.watch_opens = spec->sandbox_explain_denials || spec->sandbox_level >= 5,
 		.document = spec->policy && spec->policy->has_syscalls ? spec->policy : NULL,
 		.watch_paths =
@@ -155,17 +168,13 @@ int mr_launch_check(const struct mr_spec *spec, struct mr_error *err)
 
 /* A tree in which the owner of its top shows as the payload and what the payload makes is the
  * owner's.  The kernel or the file system may not know idmapped mounts. */
-static int idmap_tree(int tree, const struct mr_ids *ids, const char *path, struct mr_error *err)
+static int idmap_tree(int tree, const struct stat *top, const struct mr_ids *ids, const char *path,
+		      struct mr_error *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP };
 	mr_auto_close int userns = -1;
-	struct stat st;
 
-	if (fstat(tree, &st) < 0)
-		return mr_err(err, MR_E_SYS, errno, "stat %s: %m", path);
-	if (st.st_uid == ids->host_uid && st.st_gid == ids->host_gid)
-		return 0;
-	userns = mr_idmap_userns_fd(st.st_uid, ids->host_uid, st.st_gid, ids->host_gid, err);
+	userns = mr_idmap_userns_fd(top->st_uid, ids->host_uid, top->st_gid, ids->host_gid, err);
 	if (userns < 0)
 		return userns;
 	attr.userns_fd = (uint64_t)userns;
@@ -173,28 +182,48 @@ static int idmap_tree(int tree, const struct mr_ids *ids, const char *path, stru
 		    sizeof(attr)) < 0)
 		return mr_err(err, errno == EINVAL ? MR_E_KERNEL : MR_E_SYS, errno,
 			      "%s: its file system cannot show its owner as the payload (idmapped "
-			      "mount): "
-			      "%m; use a directory on another file system, --uid %u --gid %u, or "
-			      "--best-effort workspace-idmap",
-			      path, st.st_uid, st.st_gid);
+			      "mount): %m",
+			      path);
 	return 0;
 }
 
-static int make_tree(const struct mr_child *c, const char *path, uint64_t attrs, bool idmapped,
-		     struct mr_error *err)
+/* What the spec tolerates is told of the first folder: the others are no better off. */
+static int refuse_idmap(const struct mr_spec *spec, const struct stat *top, struct mr_launched *l,
+			struct mr_error *err)
+{
+	const struct mr_error why = *err;
+
+	if (mr_spec_tolerates(spec, "workspace-idmap")) {
+		if (!l->no_idmap[0])
+			snprintf(l->no_idmap, sizeof(l->no_idmap), "%.199s", why.msg);
+		return 0;
+	}
+	return mr_err(err, why.code, why.errnum,
+		      "%s; use a directory on another file system, --uid %u --gid %u, or "
+		      "--best-effort workspace-idmap",
+		      why.msg, top->st_uid, top->st_gid);
+}
+
+static int make_tree(const struct mr_child *c, struct mr_launched *l, const char *path,
+		     uint64_t attrs, bool idmapped, struct mr_error *err)
 {
 	mr_auto_close int tree = mr_mountfd_clone(AT_FDCWD, path, attrs, err);
+	struct stat top;
 	int r;
 
 	if (tree < 0 || !idmapped)
 		return tree < 0 ? tree : mr_take_fd(tree);
-	r = idmap_tree(tree, &c->ids, path, err);
-	if (r < 0 && !mr_spec_tolerates(c->spec, "workspace-idmap"))
-		return r;
-	return mr_take_fd(tree);
+	if (fstat(tree, &top) < 0)
+		return mr_err(err, MR_E_SYS, errno, "stat %s: %m", path);
+	if (top.st_uid == c->ids.host_uid && top.st_gid == c->ids.host_gid)
+		return mr_take_fd(tree);
+	r = idmap_tree(tree, &top, &c->ids, path, err);
+	if (r < 0)
+		r = refuse_idmap(c->spec, &top, l, err);
+	return r < 0 ? r : mr_take_fd(tree);
 }
 
-static int make_trees(struct mr_child *c, struct mr_error *err)
+static int make_trees(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
 {
 	const uint64_t rw = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ro = rw | MOUNT_ATTR_RDONLY;
 
@@ -210,12 +239,12 @@ static int make_trees(struct mr_child *c, struct mr_error *err)
 
 		if (!m->source)
 			continue;
-		c->trees[i] = make_tree(c, m->source, writable ? rw : ro, writable, err);
+		c->trees[i] = make_tree(c, l, m->source, writable ? rw : ro, writable, err);
 		if (c->trees[i] < 0)
 			return mr_err_wrap(err, c->trees[i], "mount");
 	}
 	if (c->spec->sandbox_workspace[0]) {
-		c->workspace_tree = make_tree(c, c->spec->sandbox_workspace, ro, true, err);
+		c->workspace_tree = make_tree(c, l, c->spec->sandbox_workspace, ro, true, err);
 		if (c->workspace_tree < 0)
 			return mr_err_wrap(err, c->workspace_tree, "workspace");
 	}
@@ -247,6 +276,18 @@ static uint64_t wanted_namespaces(const struct mr_child *c)
 	return mask;
 }
 
+/* One that others had only where the payload can do nothing to it: no link, no capability over it. */
+static bool shares_netns(const struct mr_child *c)
+{
+	return c->opts->gives_netns && !c->ids.userns && c->spec->net_mode == MR_NET_NONE;
+}
+
+bool mr_launch_shares_root(const struct mr_spec *spec, const struct mr_ids *ids)
+{
+	return !ids->userns && spec->net_mode == MR_NET_NONE && !spec->sandbox_root[0] &&
+	       !spec->n_mounts && !spec->snippet_path && !spec->snippet_code;
+}
+
 static uint64_t clone_flags(const struct mr_child *c, uint64_t namespaces)
 {
 	uint64_t flags = 0;
@@ -257,7 +298,7 @@ static uint64_t clone_flags(const struct mr_child *c, uint64_t namespaces)
 	}
 	/* Made by the child, once it is in the group that shall be its "/" */
 	flags &= ~(uint64_t)CLONE_NEWCGROUP;
-	if (c->opts->netns_fd >= 0)
+	if (c->takes_netns)
 		flags &= ~(uint64_t)CLONE_NEWNET;
 	return flags;
 }
@@ -283,7 +324,7 @@ static int explain_clone(struct mr_child *c, int errnum, struct mr_error *err)
 		return mr_err(err, MR_E_BUSY, errnum,
 			      "clone3: the limit of namespaces is reached "
 			      "(sysctl user.max_*_namespaces)");
-	return mr_err(err, MR_E_SYS, errnum, "clone3: %m");
+	return mr_err(err, MR_E_SYS, errnum, "start the sandbox's first process: clone3: %m");
 }
 
 /* 0 in the child. */
@@ -306,6 +347,7 @@ static int clone_child(struct mr_child *c, struct mr_launched *l, struct mr_erro
 		l->namespaces &= ~(1U << MR_NS_TIME);
 		args.flags &= ~(uint64_t)CLONE_NEWTIME;
 		pid = mr_clone3(&args);
+		l->no_time_ns = pid >= 0;
 	}
 	if (pid < 0)
 		return explain_clone(c, errno, err);
@@ -369,13 +411,15 @@ static int open_channels(struct mr_child *c, struct mr_launched *l, struct mr_er
 	int pair[2], on = 1;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return mr_err(err, MR_E_SYS, errno, "socketpair: %m");
+		return mr_err(err, MR_E_SYS, errno,
+			      "make the channel to the sandbox: socketpair: %m");
 	l->sync_fd = pair[0];
 	c->sync_fd = pair[1];
 	if (setsockopt(l->sync_fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return mr_err(err, MR_E_SYS, errno, "SO_PASSCRED: %m");
 	if (pipe2(pair, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno,
+			      "make the pipe that keeps the sandbox alive: %m");
 	c->go_fd = pair[0];
 	l->go_fd = pair[1];
 	return 0;
@@ -403,7 +447,7 @@ static int start(struct mr_child *c, struct mr_launched *l, struct mr_error *err
 	if (r == 0)
 		r = mr_program_resolve(c, err);
 	if (r == 0)
-		r = make_trees(c, err);
+		r = make_trees(c, l, err);
 	if (r == 0)
 		r = open_channels(c, l, err);
 	l->policy = mr_launch_policy(c->spec);
@@ -415,6 +459,7 @@ static int start(struct mr_child *c, struct mr_launched *l, struct mr_error *err
 	c->policy = l->policy;
 	c->filter = mr_seccomp_program(&c->policy);
 	l->ids = c->ids;
+	l->takes_netns = c->takes_netns = shares_netns(c);
 	l->namespaces = wanted_namespaces(c);
 	r = clone_child(c, l, err);
 	if (r == 0)
@@ -434,7 +479,9 @@ int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
 			      .go_fd = -1,
 			      .workspace_tree = -1,
 			      .old_root_fd = -1,
+			      .host_view_fd = -1,
 			      .root_fd = -1,
+			      .root_copy_fd = -1,
 			      .pool_fd = -1,
 			      .upper_fd = -1,
 			      .lower_fd = -1,
@@ -450,6 +497,17 @@ int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
 		return r;
 	}
 	*ret = l;
+	return 0;
+}
+
+int mr_launch_give_netns(const struct mr_launched *launched, int netns_fd, struct mr_error *err)
+{
+	const struct mr_sync_msg msg = { .type = MR_SYNC_NETWORK, .fds = MR_SYNC_FD_NETNS };
+	int r = mr_sync_send(launched->sync_fd, &msg, &netns_fd, 1);
+
+	/* Gone already: what it has said before tells why. */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		return mr_err(err, MR_E_SYS, -r, "give the child its network namespace: %m");
 	return 0;
 }
 

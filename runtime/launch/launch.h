@@ -17,6 +17,7 @@
 #include "runtime/launch/seccomp.h"
 
 struct mr_error;
+struct mr_layer;
 struct mr_spec;
 struct mr_cgroup;
 
@@ -33,7 +34,10 @@ struct mr_launch_opts {
 	const struct mr_spec *spec;
 	const struct mr_cgroup *cgroup; /* NULL: none could be had */
 	unsigned int slot; /* 0..63, distinct among the runs of this process at a time */
-	int netns_fd; /* a prepared network namespace to join, or -1: make one */
+	bool gives_netns; /* the caller gives a network namespace where a prepared one will do */
+	bool keeps_root; /* the caller has use for a copy of the root, see mr_launch_shares_root() */
+	int kept_root; /* such a copy, which this run uses up, or -1 */
+	const struct mr_layer *layer; /* over the workspace, or NULL */
 	int stdio[3]; /* the payload's ends; -1 for stdin: nothing to read; with a tty all -1 */
 };
 
@@ -59,7 +63,10 @@ struct mr_launched {
 	struct mr_ids ids;
 	struct mr_seccomp_policy policy;
 	uint64_t namespaces; /* bit per enum mr_ns that was asked of the kernel */
+	bool no_time_ns; /* the kernel has none, which the spec tolerates */
+	char no_idmap[200]; /* why a folder is not shown as the payload's own, likewise; or "" */
 	uint64_t clone_ns; /* time clone3 took */
+	bool takes_netns; /* it has none before mr_launch_give_netns(), for which it waits */
 	struct sock_fprog *narrowed; /* of policy.program, owned; or NULL */
 };
 
@@ -69,6 +76,8 @@ int mr_launch_check(const struct mr_spec *spec, struct mr_error *err);
 /* 0, or an error with nothing left behind.  *ret is closed by mr_launched_deinit(). */
 int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
 		    struct mr_error *err);
+/* The network namespace that it waits for, which stays the caller's: the sandbox is built meanwhile. */
+int mr_launch_give_netns(const struct mr_launched *launched, int netns_fd, struct mr_error *err);
 /* Let the payload exec. */
 int mr_launch_go(struct mr_launched *launched, struct mr_error *err);
 /* Have init send this signal to the payload's process group. */
@@ -93,6 +102,11 @@ int mr_launch_ids(const struct mr_spec *spec, unsigned int slot, struct mr_ids *
 #define MR_PROGRAM_PATH_MAX 4096
 enum mr_program_next { MR_PROGRAM_NOTHING, MR_PROGRAM_INTERPRETER, MR_PROGRAM_LOADER };
 enum mr_program_next mr_program_interpreter(int fd, char ret[MR_PROGRAM_PATH_MAX]);
+
+/* Is the root, but for what is mounted on it for each run, that of any other run with these ids, this
+ * host name and this slot?  Then a copy of it, a detached mount tree, comes with BUILT for a later one:
+ * taken before there was a payload, read-only, and no two runs have it at a time. */
+bool mr_launch_shares_root(const struct mr_spec *spec, const struct mr_ids *ids);
 
 /* The number at which our own code holds its end of the sync socket where a program has to name it. */
 int mr_launch_own_fd(const struct mr_spec *spec, unsigned int slot);

@@ -152,23 +152,16 @@ static bool can_mark_folders(const struct mr_child *c)
 /* Overlay options differ with privilege: trusted.* attributes need the first user namespace. */
 int mr_mounts_workspace(struct mr_child *c, struct mr_error *err)
 {
-	static const struct mr_fsopt as_root[] = {
-		{ "source", "menace" },
-		{ "lowerdir", ".menace/lower" },
-		{ "upperdir", ".menace/pool/upper" },
-		{ "workdir", ".menace/pool/ovl" },
-		{ "redirect_dir", "off" },
-		{ "metacopy", "off" },
-		{ "index", "off" },
-		{ "volatile", NULL },
+	const bool layered = c->opts->layer && c->opts->layer->n > 0;
+	const char *lower = layered ? MR_STAND_LAYER ":" MR_STAND_LOWER : MR_STAND_LOWER;
+	const struct mr_fsopt as_root[] = {
+		{ "source", "menace" }, { "lowerdir", lower },	   { "upperdir", "upper" },
+		{ "workdir", "ovl" },	{ "redirect_dir", "off" }, { "metacopy", "off" },
+		{ "index", "off" },	{ "volatile", NULL },
 	};
-	static const struct mr_fsopt in_userns[] = {
-		{ "source", "menace" },
-		{ "lowerdir", ".menace/lower" },
-		{ "upperdir", ".menace/pool/upper" },
-		{ "workdir", ".menace/pool/ovl" },
-		{ "userxattr", NULL },
-		{ "volatile", NULL },
+	const struct mr_fsopt in_userns[] = {
+		{ "source", "menace" }, { "lowerdir", lower }, { "upperdir", "upper" },
+		{ "workdir", "ovl" },	{ "userxattr", NULL }, { "volatile", NULL },
 	};
 	mr_auto_close int overlay = -1;
 	struct stat st;
@@ -176,18 +169,23 @@ int mr_mounts_workspace(struct mr_child *c, struct mr_error *err)
 
 	if (c->workspace_tree < 0)
 		return 0;
-	r = mr_mountfd_attach_at(c->workspace_tree, c->root_fd, ".menace/lower", err);
+	if (mkdirat(c->pool_fd, MR_STAND_LOWER, 0700) < 0)
+		return mr_err(err, MR_E_SYS, errno, "make folder " MR_STAND_LOWER ": %m");
+	r = mr_mountfd_attach_at(c->workspace_tree, c->pool_fd, MR_STAND_LOWER, err);
 	if (r < 0)
 		return r;
-	if (fchdir(c->root_fd) < 0)
-		return mr_err(err, MR_E_SYS, errno, "enter the new root: %m");
-	c->upper_fd = openat(c->root_fd, ".menace/pool/upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	c->lower_fd = openat(c->root_fd, ".menace/lower", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fchdir(c->pool_fd) < 0)
+		return mr_err(err, MR_E_SYS, errno, "enter the pool: %m");
+	c->upper_fd = openat(c->pool_fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	c->lower_fd = openat(c->pool_fd, MR_STAND_LOWER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->upper_fd < 0 || c->lower_fd < 0)
 		return mr_err(err, MR_E_SYS, errno, "open the workspace: %m");
 	/* The root of the overlay takes its mode from the upper directory. */
 	if (fstat(c->lower_fd, &st) < 0 || fchmod(c->upper_fd, st.st_mode & 0777) < 0)
 		return mr_err(err, MR_E_SYS, errno, "mode of the workspace: %m");
+	r = layered ? mr_layer_make(c, err) : 0;
+	if (r < 0)
+		return r;
 	c->built.built.no_opaque = !can_mark_folders(c);
 	overlay =
 		c->ids.userns

@@ -6,12 +6,18 @@
  * read-only from the host (or from --root DIR, entry by entry, so that nothing is
  * ever created in DIR and its dev, proc and the like are never used).  /etc
  * holds a chosen few of the host's files and synthetic ones.  /dev has nodes of our
- * own, /proc is a new read-only instance with masks.  All places the payload may
- * write to are folders of one tmpfs, the pool, whose size and inode count are the
- * disk limit, so that the places are counted together.
+ * own, /proc is a new read-only instance with masks.  The places the payload may
+ * write to are pool.c's.
  *
  * Until mr_rootfs_enter() our root is stacked on the host's "/", so absolute paths
- * still lead to the host and everything of ours goes through root_fd.
+ * still lead to the host and everything of ours goes through root_fd.  What must be
+ * mounted only while we build is in the host's tree: the pool on /proc, of which nothing more
+ * is read by then, and the rest in the pool.  So the unmounting of the host's tree takes it
+ * along; each one more would wait for all CPUs.
+ *
+ * Once the system, /etc and the nodes of /dev are there, and nothing else, a copy of the tree of
+ * mounts can be kept for a later run, which attaches it in place of making all this, and leaves a
+ * copy in its turn.  Such a root is read-only from the beginning.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,18 +43,15 @@
 
 #define RO_ATTRS (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define RW_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
-#define SMALL_FILE 131072
-#define MOCKS_BYTES 16384 /* of the pool, for what is not the payload's in it */
+#define SMALL_FILE 16384 /* up to here a copy is cheaper than a mount */
 
 static const struct skeleton_dir {
 	const char *path;
 	mode_t mode;
 } skeleton[] = {
-	{ ".menace", 0700 }, /* stands of mounts while building; removed before entering */
-	{ ".menace/pool", 0700 }, { ".menace/lower", 0700 }, { ".menace/etc", 0700 },
-	{ "etc", 0755 },	  { "dev", 0755 },	     { "proc", 0555 },
-	{ "tmp", 0755 },	  { "work", 0755 },	     { "run", 0755 },
-	{ "run/snippet", 0755 },  { "run/mask", 0555 },	     { "var", 0755 },
+	{ "etc", 0755 },	 { "dev", 0755 },      { "proc", 0555 },
+	{ "tmp", 0755 },	 { "work", 0755 },     { "run", 0755 },
+	{ "run/snippet", 0755 }, { "run/mask", 0555 }, { "var", 0755 },
 };
 
 /* Folders of --root DIR that are ours in any case. */
@@ -76,11 +79,27 @@ static int note_own_dev(struct mr_child *c, int fd, struct mr_error *err)
 	return 0;
 }
 
-static int make_dir(int dir_fd, const char *path, mode_t mode, struct mr_error *err)
+int mr_rootfs_make_dir(int dir_fd, const char *path, mode_t mode, struct mr_error *err)
 {
 	if (mkdirat(dir_fd, path, mode) < 0 && errno != EEXIST)
 		return mr_err(err, MR_E_SYS, errno, "make folder %s: %m", path);
 	return 0;
+}
+
+static int fill_root(struct mr_child *c, struct mr_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(skeleton); i++)
+		r = mr_rootfs_make_dir(c->root_fd, skeleton[i].path, skeleton[i].mode, err);
+	if (r == 0 && symlinkat("/tmp", c->root_fd, "var/tmp") < 0)
+		r = mr_err(err, MR_E_SYS, errno, "link /var/tmp: %m");
+	return r < 0 ? r : mr_rootfs_write_file(c->root_fd, "run/mask-file", 0444, "", 0, err);
+}
+
+static bool has_kept_root(const struct mr_child *c)
+{
+	return c->opts->kept_root >= 0;
 }
 
 int mr_rootfs_begin(struct mr_child *c, struct mr_error *err)
@@ -97,17 +116,20 @@ int mr_rootfs_begin(struct mr_child *c, struct mr_error *err)
 	c->old_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (c->old_root_fd < 0)
 		return mr_err(err, MR_E_SYS, errno, "open /: %m");
-	c->root_fd = mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts), RW_ATTRS, err);
+	c->pool_fd = mr_pool_new(c, err);
+	if (c->pool_fd < 0)
+		return mr_err_wrap(err, c->pool_fd, "pool");
+	c->root_fd = has_kept_root(c)
+			     ? c->opts->kept_root
+			     : mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts), RW_ATTRS, err);
 	if (c->root_fd < 0)
 		return c->root_fd;
 	r = mr_mountfd_attach(c->root_fd, c->old_root_fd, "the new root", err);
 	if (r == 0)
 		r = note_own_dev(c, c->root_fd, err);
-	for (size_t i = 0; r == 0 && i < N_ELEMENTS(skeleton); i++)
-		r = make_dir(c->root_fd, skeleton[i].path, skeleton[i].mode, err);
-	if (r == 0 && symlinkat("/tmp", c->root_fd, "var/tmp") < 0)
-		r = mr_err(err, MR_E_SYS, errno, "link /var/tmp: %m");
-	return r;
+	if (r == 0)
+		r = note_own_dev(c, c->pool_fd, err);
+	return r < 0 || has_kept_root(c) ? r : fill_root(c, err);
 }
 
 static int copy_symlink(int from_fd, const char *name, int to_fd, struct mr_error *err)
@@ -123,8 +145,8 @@ static int copy_symlink(int from_fd, const char *name, int to_fd, struct mr_erro
 	return 0;
 }
 
-static int write_new_file(int dir_fd, const char *path, mode_t mode, const void *text, size_t size,
-			  struct mr_error *err)
+int mr_rootfs_write_file(int dir_fd, const char *path, mode_t mode, const void *text, size_t size,
+			 struct mr_error *err)
 {
 	mr_auto_close int fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	int r;
@@ -135,7 +157,7 @@ static int write_new_file(int dir_fd, const char *path, mode_t mode, const void 
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "write %s: %m", path) : 0;
 }
 
-/* A small file is cheaper to copy than to mount, and cheapest inside the kernel. */
+/* Cheapest inside the kernel. */
 static int copy_small_file(int from_fd, const char *name, int to_fd, struct mr_error *err)
 {
 	mr_auto_close int from = openat(from_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -168,8 +190,8 @@ static int bind_entry(int from_fd, const char *name, int to_fd, bool is_dir, str
 	tree = mr_mountfd_clone(place, "", RO_ATTRS, err);
 	if (tree < 0)
 		return tree;
-	r = is_dir ? make_dir(to_fd, name, 0755, err)
-		   : write_new_file(to_fd, name, 0644, "", 0, err);
+	r = is_dir ? mr_rootfs_make_dir(to_fd, name, 0755, err)
+		   : mr_rootfs_write_file(to_fd, name, 0644, "", 0, err);
 	return r < 0 ? r : mr_mountfd_attach_at(tree, to_fd, name, err);
 }
 
@@ -260,6 +282,19 @@ const char *const *mr_rootfs_system_entries(size_t *ret_n)
 	return system_entries;
 }
 
+/* A view of a folder of the host's root; *ret_copied as of mr_hostview_new(). */
+static int new_view(struct mr_child *c, const char *name, bool *ret_copied, struct mr_error *err)
+{
+	mr_auto_close int place = mr_hostview_open(c, name);
+	char path[16];
+
+	*ret_copied = false;
+	if (place >= 0)
+		return mr_mountfd_clone(place, "", 0, err);
+	snprintf(path, sizeof(path), "/%s", name);
+	return mr_hostview_new(c, path, ret_copied, err);
+}
+
 /* A folder as a view, a link as a link. */
 static int show_system_entry(struct mr_child *c, const char *name, struct mr_error *err)
 {
@@ -275,32 +310,42 @@ static int show_system_entry(struct mr_child *c, const char *name, struct mr_err
 		return copy_symlink(c->old_root_fd, name, c->root_fd, err);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	snprintf(path, sizeof(path), "/%s", name);
-	view = mr_hostview_new(c, path, &copied, err);
-	r = view < 0 ? view : make_dir(c->root_fd, name, 0755, err);
+	view = new_view(c, name, &copied, err);
+	r = view < 0 ? view : mr_rootfs_make_dir(c->root_fd, name, 0755, err);
 	if (r == 0)
 		r = mr_mountfd_attach_at(view, c->root_fd, name, err);
+	snprintf(path, sizeof(path), "/%s", name);
 	return r < 0 || copied ? r : mr_hostview_show_mounts(c, path, err);
+}
+
+static int show_system(struct mr_child *c, struct mr_error *err)
+{
+	int r = mr_hostview_root(c, err);
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(system_entries); i++)
+		r = show_system_entry(c, system_entries[i], err);
+	return r;
 }
 
 int mr_rootfs_system(struct mr_child *c, struct mr_error *err)
 {
-	int r;
+	const bool own = c->spec->sandbox_root[0], kept = has_kept_root(c);
+	int r = own ? show_root_dir(c, err) : kept ? 0 : mr_hostview_begin(c, err);
 
-	if (c->spec->sandbox_root[0])
-		return show_root_dir(c, err);
-	r = mr_hostview_begin(c, err);
-	for (size_t i = 0; r == 0 && i < N_ELEMENTS(system_entries); i++)
-		r = show_system_entry(c, system_entries[i], err);
-	return r;
+	if (r == 0)
+		r = mr_mountfd_attach_at(c->pool_fd, c->old_root_fd, "proc", err);
+	return r < 0 || own || kept ? r : show_system(c, err);
 }
 
 bool mr_rootfs_is_etc_entry(const char *name)
 {
 	for (size_t i = 0; i < N_ELEMENTS(etc_entries); i++) {
 		const char *entry = etc_entries[i];
-		size_t len = strcspn(entry, "*");
+		size_t len;
 
+		if (name[0] != entry[0])
+			continue; /* nearly all of a long list: before anything is called */
+		len = strcspn(entry, "*");
 		if (strncmp(name, entry, len) == 0 && (entry[len] == '*' || name[len] == '\0'))
 			return true;
 	}
@@ -363,20 +408,20 @@ static int write_identity(struct mr_child *c, int etc, struct mr_error *err)
 		     "sandbox:x:%u:%u:sandbox:/work:/bin/sh\n"
 		     "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
 		     c->ids.uid, c->ids.gid);
-	r = write_new_file(etc, "passwd", 0644, buf, (size_t)n, err);
+	r = mr_rootfs_write_file(etc, "passwd", 0644, buf, (size_t)n, err);
 	if (r < 0)
 		return r;
 	n = snprintf(buf, sizeof(buf), "root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n", c->ids.gid);
-	r = write_new_file(etc, "group", 0644, buf, (size_t)n, err);
+	r = mr_rootfs_write_file(etc, "group", 0644, buf, (size_t)n, err);
 	if (r < 0)
 		return r;
 	n = snprintf(buf, sizeof(buf), "127.0.0.1 localhost %s\n::1 localhost ip6-localhost\n",
 		     c->spec->sandbox_hostname);
-	r = write_new_file(etc, "hosts", 0644, buf, (size_t)n, err);
+	r = mr_rootfs_write_file(etc, "hosts", 0644, buf, (size_t)n, err);
 	if (r < 0)
 		return r;
 	n = snprintf(buf, sizeof(buf), "%s\n", c->spec->sandbox_hostname);
-	return write_new_file(etc, "hostname", 0644, buf, (size_t)n, err);
+	return mr_rootfs_write_file(etc, "hostname", 0644, buf, (size_t)n, err);
 }
 
 static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_error *err)
@@ -387,7 +432,8 @@ static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_e
 				       "hosts: files dns\nservices: files\nprotocols: files\n";
 	char text[4096];
 	ssize_t n = -1;
-	int r = write_new_file(etc, "nsswitch.conf", 0644, nsswitch, sizeof(nsswitch) - 1, err);
+	int r = mr_rootfs_write_file(etc, "nsswitch.conf", 0644, nsswitch, sizeof(nsswitch) - 1,
+				     err);
 
 	if (r < 0)
 		return r;
@@ -395,16 +441,17 @@ static int write_resolver(struct mr_child *c, int host_etc, int etc, struct mr_e
 	if (c->spec->net_mode == MR_NET_HOST)
 		n = mr_read_file_at(host_etc, "resolv.conf", text, sizeof(text));
 	if (c->spec->net_mode == MR_NET_ALLOWLIST || c->spec->net_mode == MR_NET_STUB)
-		return write_new_file(etc, "resolv.conf", 0644, inside, sizeof(inside) - 1, err);
-	return n >= 0 ? write_new_file(etc, "resolv.conf", 0644, text, (size_t)n, err)
-		      : write_new_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
+		return mr_rootfs_write_file(etc, "resolv.conf", 0644, inside, sizeof(inside) - 1,
+					    err);
+	return n >= 0 ? mr_rootfs_write_file(etc, "resolv.conf", 0644, text, (size_t)n, err)
+		      : mr_rootfs_write_file(etc, "resolv.conf", 0644, none, sizeof(none) - 1, err);
 }
 
 /* Among mocks there is one authority, and nobody else's certificate to be verified: it is the
  * system's, too, for programs that no variable tells of it. */
 static int trust_mocks(const struct etc *etc, struct mr_error *err)
 {
-	int r = make_dir(etc->own, "ssl/certs", 0755, err);
+	int r = mr_rootfs_make_dir(etc->own, "ssl/certs", 0755, err);
 
 	if (r == 0 && symlinkat(MR_LAUNCH_MOCKS_DIR "/" MR_LAUNCH_MOCKS_CA, etc->own,
 				"ssl/certs/ca-certificates.crt") < 0)
@@ -420,7 +467,7 @@ static int show_tls_roots(struct mr_child *c, const struct etc *etc, struct mr_e
 
 	if (!mocks && faccessat(etc->host, "ssl", F_OK, 0) < 0)
 		return 0;
-	r = make_dir(etc->own, "ssl", 0755, err);
+	r = mr_rootfs_make_dir(etc->own, "ssl", 0755, err);
 	if (r == 0)
 		r = mocks ? trust_mocks(etc, err) : show_etc_entry(c, etc, "ssl/certs", err);
 	return r < 0 ? r : show_etc_entry(c, etc, "ssl/openssl.cnf", err);
@@ -433,14 +480,26 @@ static int write_etc(struct mr_child *c, const struct etc *etc, struct mr_error 
 	return r < 0 ? r : write_resolver(c, etc->host, etc->own, err);
 }
 
+/* Attached, as what is cloned must be. */
+static int open_etc_view(struct mr_child *c, struct etc *etc, struct mr_error *err)
+{
+	int r;
+
+	etc->view = mr_hostview_open(c, "etc");
+	if (etc->view >= 0)
+		return 0;
+	etc->view = mr_hostview_new(c, "/etc", &etc->copied, err);
+	if (etc->view < 0)
+		return etc->view;
+	r = mr_rootfs_make_dir(c->pool_fd, MR_STAND_ETC, 0700, err);
+	return r < 0 ? r : mr_mountfd_attach_at(etc->view, c->pool_fd, MR_STAND_ETC, err);
+}
+
 static int fill_etc(struct mr_child *c, struct etc *etc, struct mr_error *err)
 {
 	int r;
 
-	etc->view = mr_hostview_new(c, "/etc", &etc->copied, err);
-	if (etc->view < 0)
-		return etc->view;
-	r = mr_mountfd_attach_at(etc->view, c->root_fd, ".menace/etc", err);
+	r = open_etc_view(c, etc, err);
 	if (r == 0)
 		r = show_etc(c, etc, err);
 	if (r == 0)
@@ -455,7 +514,7 @@ static void close_etc(struct etc *etc)
 	mr_close(etc->own);
 }
 
-int mr_rootfs_etc(struct mr_child *c, struct mr_error *err)
+static int make_etc(struct mr_child *c, struct mr_error *err)
 {
 	struct etc etc = {
 		.own = openat(c->root_fd, "etc", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
@@ -474,7 +533,13 @@ int mr_rootfs_etc(struct mr_child *c, struct mr_error *err)
 	else
 		r = 0; /* DIR brings its own */
 	close_etc(&etc);
+	mr_hostview_end(c);
 	return r;
+}
+
+int mr_rootfs_etc(struct mr_child *c, struct mr_error *err)
+{
+	return has_kept_root(c) ? 0 : make_etc(c, err);
 }
 
 static const struct dev_node {
@@ -515,7 +580,7 @@ static int bind_dev_node(struct mr_child *c, int dev, const struct dev_node *nod
 	    st.st_rdev != makedev(node->major, node->minor))
 		return mr_err(err, MR_E_KERNEL, EINVAL, "the host's /dev/%s is not device %u:%u",
 			      node->name, node->major, node->minor);
-	r = write_new_file(dev, node->name, 0666, "", 0, err);
+	r = mr_rootfs_write_file(dev, node->name, 0666, "", 0, err);
 	return r < 0 ? r : mr_mountfd_attach_at(tree, dev, node->name, err);
 }
 
@@ -537,21 +602,18 @@ static int fill_dev(struct mr_child *c, int dev, struct mr_error *err)
 			r = mr_err(err, MR_E_SYS, errno, "link /dev/%s: %m", dev_links[i].name);
 	}
 	if (r == 0)
-		r = make_dir(dev, "shm", 0755, err);
-	return r < 0 ? r : make_dir(dev, "pts", 0755, err);
+		r = mr_rootfs_make_dir(dev, "shm", 0755, err);
+	return r < 0 ? r : mr_rootfs_make_dir(dev, "pts", 0755, err);
 }
 
-int mr_rootfs_dev(struct mr_child *c, struct mr_error *err)
+/* The file system of /dev, attached and as it stays. */
+static int make_dev(struct mr_child *c, struct mr_error *err)
 {
-	static const struct mr_fsopt dev_opts[] = { { "mode", "0755" },
-						    { "size", "64k" },
-						    { "nr_inodes", "64" } };
-	static const struct mr_fsopt pts_opts[] = {
-		{ "newinstance", NULL }, { "mode", "0620" }, { "ptmxmode", "0666" }, { "max", "64" }
-	};
-	const uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
-	mr_auto_close int dev = mr_mountfd_new("tmpfs", dev_opts, N_ELEMENTS(dev_opts), attrs, err);
-	mr_auto_close int pts = -1;
+	static const struct mr_fsopt opts[] = { { "mode", "0755" },
+						{ "size", "64k" },
+						{ "nr_inodes", "64" } };
+	mr_auto_close int dev = mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts),
+					       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 	int r;
 
 	if (dev < 0)
@@ -559,13 +621,34 @@ int mr_rootfs_dev(struct mr_child *c, struct mr_error *err)
 	r = mr_mountfd_attach_at(dev, c->root_fd, "dev", err);
 	if (r == 0)
 		r = fill_dev(c, dev, err);
+	return r < 0 ? r : mr_mountfd_setattr(dev, MOUNT_ATTR_RDONLY, "/dev", err);
+}
+
+/* While there is nothing on it that is this run's alone. */
+static int copy_root(struct mr_child *c, struct mr_error *err)
+{
+	c->root_copy_fd = mr_mountfd_clone(c->root_fd, "", 0, err);
+	return c->root_copy_fd < 0
+		       ? c->root_copy_fd
+		       : mr_mountfd_setattr(c->root_copy_fd, MOUNT_ATTR_RDONLY, "/", err);
+}
+
+int mr_rootfs_dev(struct mr_child *c, struct mr_error *err)
+{
+	static const struct mr_fsopt opts[] = {
+		{ "newinstance", NULL }, { "mode", "0620" }, { "ptmxmode", "0666" }, { "max", "64" }
+	};
+	mr_auto_close int pts = -1;
+	int r = has_kept_root(c) ? 0 : make_dev(c, err);
+
+	/* With the host's own inodes each run would have to say that it is shown those. */
+	if (r == 0 && c->opts->keeps_root && !c->built.built.shared_inodes)
+		r = copy_root(c, err);
 	if (r < 0)
 		return r;
-	pts = mr_mountfd_new("devpts", pts_opts, N_ELEMENTS(pts_opts), attrs, err);
-	if (pts < 0)
-		return pts;
-	r = mr_mountfd_attach_at(pts, dev, "pts", err);
-	return r < 0 ? r : mr_mountfd_setattr(dev, MOUNT_ATTR_RDONLY, "/dev", err);
+	pts = mr_mountfd_new("devpts", opts, N_ELEMENTS(opts),
+			     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+	return pts < 0 ? pts : mr_mountfd_attach_at(pts, c->root_fd, "dev/pts", err);
 }
 
 /* Readable by everyone or by root, of no use to a program, about the host.  Also locks: open file
@@ -578,19 +661,32 @@ static const char *const proc_masks[] = {
 	"sysrq-trigger", "timer_list", "timer_stats",
 };
 
-static int mask_proc(struct mr_child *c, int proc, const char *name, struct mr_error *err)
+/* Masks of folders and of files that are attached already: a copy of one needs no attributes. */
+struct masks {
+	int dir, file;
+};
+
+static int mask_proc(struct mr_child *c, int proc, const char *name, struct masks *masks,
+		     struct mr_error *err)
 {
 	mr_auto_close int target = openat(proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	mr_auto_close int mask = -1;
 	struct stat st;
+	int *first, r;
 
 	if (target < 0 && errno == ENOENT)
 		return 0;
 	if (target < 0 || fstat(target, &st) < 0)
 		return mr_err(err, MR_E_SYS, errno, "open /proc/%s: %m", name);
-	mask = mr_mountfd_clone(c->root_fd, S_ISDIR(st.st_mode) ? "run/mask" : "run/mask-file",
-				RO_ATTRS | MOUNT_ATTR_NOEXEC, err);
-	return mask < 0 ? mask : mr_mountfd_attach(mask, target, name, err);
+	first = S_ISDIR(st.st_mode) ? &masks->dir : &masks->file;
+	mask = *first >= 0 ? mr_mountfd_clone(*first, "", 0, err)
+			   : mr_mountfd_clone(c->root_fd,
+					      first == &masks->dir ? "run/mask" : "run/mask-file",
+					      RO_ATTRS | MOUNT_ATTR_NOEXEC, err);
+	r = mask < 0 ? mask : mr_mountfd_attach(mask, target, name, err);
+	if (r == 0 && *first < 0)
+		*first = mr_take_fd(mask);
+	return r;
 }
 
 int mr_rootfs_proc(struct mr_child *c, struct mr_error *err)
@@ -599,6 +695,7 @@ int mr_rootfs_proc(struct mr_child *c, struct mr_error *err)
 	static const struct mr_fsopt opts[] = { { "hidepid", "2" } };
 	mr_auto_close int proc =
 		mr_mountfd_new("proc", opts, N_ELEMENTS(opts), RO_ATTRS | MOUNT_ATTR_NOEXEC, err);
+	struct masks masks = { .dir = -1, .file = -1 };
 	int r;
 
 	if (proc == -EPERM && c->ids.userns)
@@ -610,121 +707,11 @@ int mr_rootfs_proc(struct mr_child *c, struct mr_error *err)
 	if (proc < 0)
 		return proc;
 	r = mr_mountfd_attach_at(proc, c->root_fd, "proc", err);
-	if (r == 0)
-		r = write_new_file(c->root_fd, "run/mask-file", 0444, "", 0, err);
 	for (size_t i = 0; r == 0 && i < N_ELEMENTS(proc_masks); i++)
-		r = mask_proc(c, proc, proc_masks[i], err);
+		r = mask_proc(c, proc, proc_masks[i], &masks, err);
+	mr_close(masks.dir);
+	mr_close(masks.file);
 	return r;
-}
-
-static const struct pool_dir {
-	const char *name; /* in the pool */
-	const char *target; /* in the root; NULL: attached by the workspace's overlay */
-	mode_t mode;
-} pool_dirs[] = {
-	{ "tmp", "tmp", 01777 }, { "shm", "dev/shm", 01777 }, { "work", "work", 0755 },
-	{ "upper", NULL, 0755 }, { "ovl", NULL, 0755 },
-};
-
-static int make_pool_dir(struct mr_child *c, const struct pool_dir *d, struct mr_error *err)
-{
-	mr_auto_close int dir = -1;
-	mr_auto_close int tree = -1;
-	int r = make_dir(c->pool_fd, d->name, d->mode, err);
-
-	if (r < 0)
-		return r;
-	dir = openat(c->pool_fd, d->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0 || fchown(dir, c->ids.uid, c->ids.gid) < 0)
-		return mr_err(err, MR_E_SYS, errno, "own folder %s of the pool: %m", d->name);
-	if (!d->target)
-		return 0;
-	tree = mr_mountfd_clone(dir, "", RW_ATTRS, err);
-	return tree < 0 ? tree : mr_mountfd_attach_at(tree, c->root_fd, d->target, err);
-}
-
-/* Where the supervisor puts what the payload is to trust: a folder of the pool, which it can
- * write to when all else is read-only, and which cannot be written to from inside. */
-static int make_mocks_dir(struct mr_child *c, struct mr_error *err)
-{
-	mr_auto_close int dir = -1;
-	mr_auto_close int tree = -1;
-	int r = make_dir(c->pool_fd, MR_LAUNCH_MOCKS_POOL, 0755, err);
-
-	if (r == 0)
-		r = make_dir(c->root_fd, &MR_LAUNCH_MOCKS_DIR[1], 0755, err);
-	if (r < 0)
-		return r;
-	dir = openat(c->pool_fd, MR_LAUNCH_MOCKS_POOL,
-		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
-		return mr_err(err, MR_E_SYS, errno, "folder of the mocks: %m");
-	/* Made here: the supervisor's user may not exist in the user namespace of this file system. */
-	r = write_new_file(dir, MR_LAUNCH_MOCKS_CA, 0644, "", 0, err);
-	if (r < 0)
-		return r;
-	tree = mr_mountfd_clone(dir, "", RO_ATTRS, err);
-	return tree < 0 ? tree
-			: mr_mountfd_attach_at(tree, c->root_fd, &MR_LAUNCH_MOCKS_DIR[1], err);
-}
-
-/* The pool is the disk limit less what --tmpfs DEST:SIZE reserves. */
-static int pool_size(const struct mr_spec *spec, uint64_t *ret, struct mr_error *err)
-{
-	uint64_t size = spec->limits_disk_bytes;
-
-	for (size_t i = 0; i < spec->n_mounts && size != MR_UNLIMITED; i++) {
-		const struct mr_spec_mount *m = &spec->mounts[i];
-
-		if (m->kind != MR_MOUNT_TMPFS || !m->size_bytes)
-			continue;
-		if (m->size_bytes >= size)
-			return mr_err(err, MR_E_USAGE, ERANGE,
-				      "tmpfs %s of %ju bytes leaves nothing of "
-				      "limits.disk_bytes=%ju",
-				      m->dest, (uintmax_t)m->size_bytes,
-				      (uintmax_t)spec->limits_disk_bytes);
-		size -= m->size_bytes;
-	}
-	if (spec->net_mode == MR_NET_STUB && size != MR_UNLIMITED)
-		size += MOCKS_BYTES;
-	*ret = size == MR_UNLIMITED ? 0 : size; /* 0 is tmpfs's word for no limit */
-	return 0;
-}
-
-int mr_rootfs_pool(struct mr_child *c, struct mr_error *err)
-{
-	const bool workspace = c->spec->sandbox_workspace[0];
-	const bool mocks = c->spec->net_mode == MR_NET_STUB;
-	char size[32], inodes[32];
-	const struct mr_fsopt opts[] = { { "mode", "0755" },
-					 { "size", size },
-					 { "nr_inodes", inodes } };
-	uint64_t bytes = 0;
-	int r = pool_size(c->spec, &bytes, err);
-
-	if (r < 0)
-		return r;
-	snprintf(size, sizeof(size), "%ju", (uintmax_t)bytes);
-	snprintf(inodes, sizeof(inodes), "%ju",
-		 c->spec->limits_disk_inodes == MR_UNLIMITED
-			 ? (uintmax_t)0
-			 : (uintmax_t)c->spec->limits_disk_inodes + N_ELEMENTS(pool_dirs) + 1 +
-				   (mocks ? 2 : 0));
-	c->pool_fd = mr_mountfd_new("tmpfs", opts, N_ELEMENTS(opts), RW_ATTRS, err);
-	if (c->pool_fd < 0)
-		return c->pool_fd;
-	r = mr_mountfd_attach_at(c->pool_fd, c->root_fd, ".menace/pool", err);
-	if (r == 0)
-		r = note_own_dev(c, c->pool_fd, err);
-	for (size_t i = 0; r == 0 && i < N_ELEMENTS(pool_dirs); i++) {
-		const struct pool_dir *d = &pool_dirs[i];
-
-		if (workspace && strcmp(d->name, "work") == 0)
-			continue;
-		r = make_pool_dir(c, d, err);
-	}
-	return r == 0 && mocks ? make_mocks_dir(c, err) : r;
 }
 
 int mr_rootfs_snippet(struct mr_child *c, struct mr_error *err)
@@ -734,24 +721,20 @@ int mr_rootfs_snippet(struct mr_child *c, struct mr_error *err)
 	if (!c->snippet_name)
 		return 0;
 	snprintf(path, sizeof(path), "run/snippet/%s", c->snippet_name);
-	return write_new_file(c->root_fd, path, 0755, c->snippet_text, c->snippet_size, err);
+	return mr_rootfs_write_file(c->root_fd, path, 0755, c->snippet_text, c->snippet_size, err);
 }
 
-/* The stands of mounts under /.menace are gone before anything of the payload runs; what was
- * cloned from them stays. */
+/* Nothing is mounted on them any more, and what was cloned from that stays. */
 static int remove_stands(struct mr_child *c, struct mr_error *err)
 {
-	static const char *const stands[] = { ".menace/pool", ".menace/lower", ".menace/etc" };
+	static const char *const stands[] = { MR_STAND_HOST, MR_STAND_ETC, MR_STAND_LOWER,
+					      MR_STAND_LAYER };
 
 	for (size_t i = 0; i < N_ELEMENTS(stands); i++) {
-		/* EINVAL: nothing is mounted there */
-		if (umount2(stands[i], MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL)
-			return mr_err(err, MR_E_SYS, errno, "unmount %s: %m", stands[i]);
-		if (unlinkat(c->root_fd, stands[i], AT_REMOVEDIR) < 0)
-			return mr_err(err, MR_E_SYS, errno, "remove %s: %m", stands[i]);
+		if (unlinkat(c->pool_fd, stands[i], AT_REMOVEDIR) < 0 && errno != ENOENT)
+			return mr_err(err, MR_E_SYS, errno, "remove %s from the pool: %m",
+				      stands[i]);
 	}
-	if (unlinkat(c->root_fd, ".menace", AT_REMOVEDIR) < 0)
-		return mr_err(err, MR_E_SYS, errno, "remove .menace: %m");
 	return 0;
 }
 

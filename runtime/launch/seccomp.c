@@ -55,15 +55,18 @@ static const struct check {
 	int nr;
 	unsigned int from, to;
 	struct test tests[2];
-	struct mr_seccomp_rule rule; /* errnum 0: the call passes */
+	struct mr_seccomp_rule rule; /* errnum PASS: the call passes */
 } checks[] = {
 #define IS(arg, value) { (arg), 0xffffffffU, (value) }
 #define BITS(arg, mask, value) { (arg), (mask), (value) }
 #define ANY { 0, 0, 0 }
 #define PASS 0
+#define SOCKET (-1)
 #define CHECK(name, from, to, first, second, errno_value, reason_)                                \
 	{ NR_##name, (from), (to), { first, second },                                             \
-	  { .syscall = #name, .verdict = MR_SECCOMP_DENY, .errnum = (errno_value),                \
+	  { .syscall = #name,                                                                     \
+	    .verdict = (errno_value) == SOCKET ? MR_SECCOMP_SOCKET : MR_SECCOMP_DENY,             \
+	    .errnum = (errno_value) == SOCKET ? PASS : (errno_value),                             \
 	    .reason = (reason_), .set = set_of_##name, .allowed_up_to = (from) - 1 } },
 #include "runtime/spec/syscalls.def"
 };
@@ -239,6 +242,7 @@ static bool watch_applies(const struct watch *w, const struct mr_seccomp_policy 
 	case MR_SECCOMP_DENY:
 	case MR_SECCOMP_PATH:
 	case MR_SECCOMP_RECORD:
+	case MR_SECCOMP_SOCKET:
 		break;
 	}
 	return false;
@@ -313,10 +317,16 @@ static const struct mr_seccomp_rule *find_check(const struct mr_seccomp_policy *
 			continue;
 		if (data && test_holds(&c->tests[0], data) && test_holds(&c->tests[1], data))
 			return &c->rule;
-		if (c->rule.errnum != 0)
+		if (c->rule.errnum != PASS)
 			last = &c->rule;
 	}
 	return data ? NULL : last;
+}
+
+/* A call that passes is shown first. */
+static bool is_asked(const struct mr_seccomp_policy *policy, const struct mr_seccomp_rule *rule)
+{
+	return rule->verdict == MR_SECCOMP_SOCKET && policy->net != MR_SECCOMP_NET_ALLOW;
 }
 
 static const struct mr_seccomp_rule *find_rule(const struct mr_seccomp_policy *policy,
@@ -340,7 +350,7 @@ static const struct mr_seccomp_rule *find_rule(const struct mr_seccomp_policy *p
 		return &rule_path;
 	if (!rule)
 		rule = find_check(policy, nr, data);
-	if (rule && rule->errnum != 0)
+	if (rule && (rule->errnum != PASS || is_asked(policy, rule)))
 		return rule;
 	return policy->record || (policy->watch_writes && mr_seccomp_write(nr)) ? &rule_record
 										: &rule_unexpected;

@@ -19,8 +19,11 @@ struct mr_error;
 struct mr_policy;
 
 enum mr_seccomp_net {
-	MR_SECCOMP_NET_DENY, /* connect, bind, sendto with an address are judged by the supervisor */
+	/* connect, bind, sendto with an address and internet sockets are the supervisor's to judge */
+	MR_SECCOMP_NET_DENY,
+	MR_SECCOMP_NET_OWN, /* internet sockets are: the namespace is the sandbox's own */
 	MR_SECCOMP_NET_ALLOW,
+	MR_SECCOMP_NETS_,
 };
 
 struct mr_seccomp_policy {
@@ -51,7 +54,7 @@ const struct sock_fprog *mr_seccomp_program(const struct mr_seccomp_policy *poli
 
 /* What tools/gen-seccomp.c wrote: [level - 1][net][watch_opens]. */
 #define MR_SECCOMP_LEVELS 5
-extern const struct sock_fprog mr_seccomp_programs[MR_SECCOMP_LEVELS][2][2];
+extern const struct sock_fprog mr_seccomp_programs[MR_SECCOMP_LEVELS][MR_SECCOMP_NETS_][2];
 
 /* No program is longer (checked at build time), so that one fits on a small stack. */
 #define MR_SECCOMP_LEN_MAX 512
@@ -62,7 +65,7 @@ extern const struct sock_fprog mr_seccomp_programs[MR_SECCOMP_LEVELS][2][2];
 /* The low 16 bits of a USER_NOTIF return, unused by the kernel, are what the call gets where
  * no listener can be had: an errno, or one of these. */
 enum {
-	MR_SECCOMP_ALONE_ALLOW = 0, /* NET, OPEN: only the record is lost */
+	MR_SECCOMP_ALONE_ALLOW = 0, /* NET, SOCKET, OPEN: only the record is lost */
 	MR_SECCOMP_ALONE_REFUSE = 0x0fff, /* EXEC: the policy cannot be enforced, loading fails */
 };
 
@@ -86,6 +89,7 @@ enum mr_seccomp_verdict {
 	MR_SECCOMP_EXEC, /* level 4 and up: the first one continues, later ones are denied */
 	MR_SECCOMP_PATH, /* look at the path, continue: Landlock decides */
 	MR_SECCOMP_RECORD, /* record the call, continue */
+	MR_SECCOMP_SOCKET, /* an internet socket is made: refuse it, or have it watched, continue */
 };
 
 /* What a call does with a path: rows PATH of syscalls.def. */

@@ -11,13 +11,21 @@
 #include <sys/types.h>
 
 #include "runtime/launch/launch.h"
+#include "runtime/launch/layer.h"
 #include "runtime/launch/sync.h"
 #include "runtime/spec/spec.h"
+
+/* Folders of the pool on which something is mounted while the sandbox is built. */
+#define MR_STAND_HOST "host"
+#define MR_STAND_ETC "etc"
+#define MR_STAND_LOWER "lower"
+#define MR_STAND_LAYER "layer"
 
 struct mr_child {
 	const struct mr_launch_opts *opts;
 	const struct mr_spec *spec;
 	struct mr_ids ids;
+	bool takes_netns; /* the supervisor gives it, see launch.h */
 	struct mr_seccomp_policy policy;
 	const struct sock_fprog *filter;
 	int sync_fd; /* our end; beyond the payload's limit of descriptors with a narrowed policy */
@@ -31,7 +39,9 @@ struct mr_child {
 	size_t snippet_size;
 
 	int old_root_fd; /* the host's root, until the pivot */
+	int host_view_fd; /* view of it, while the system and /etc are shown; -1: there is none */
 	int root_fd; /* our root's mount */
+	int root_copy_fd; /* for a later run, or -1 */
 	int pool_fd; /* file system of the writable places */
 	int upper_fd, lower_fd; /* workspace; -1 without */
 	struct mr_emulate_fds shape_fds; /* -1 without conditions of the link */
@@ -65,20 +75,39 @@ mr_step_fn mr_rootfs_system;
 mr_step_fn mr_rootfs_etc;
 mr_step_fn mr_rootfs_dev;
 mr_step_fn mr_rootfs_proc;
-mr_step_fn mr_rootfs_pool;
 mr_step_fn mr_rootfs_snippet;
 mr_step_fn mr_rootfs_enter;
 mr_step_fn mr_mounts_workspace;
 mr_step_fn mr_mounts_spec;
 mr_step_fn mr_mounts_hide;
 
+/* What both make in them: a folder, which may be there already; a file, which may not. */
+int mr_rootfs_make_dir(int dir_fd, const char *path, mode_t mode, struct mr_error *err);
+int mr_rootfs_write_file(int dir_fd, const char *path, mode_t mode, const void *text, size_t size,
+			 struct mr_error *err);
+
+/* pool.c: the file system of the writable places, not attached yet: descriptor or negative
+ * errno; then, attached, its folders and where they are shown */
+int mr_pool_new(const struct mr_child *c, struct mr_error *err);
+mr_step_fn mr_pool_fill;
+
+/* layer.c: opts->layer at MR_STAND_LAYER, once the workspace is open */
+mr_step_fn mr_layer_make;
+
 /* The folders of the host's root that are shown as they are; constant. */
 const char *const *mr_rootfs_system_entries(size_t *ret_n);
 /* Is this name of the host's /etc shown as it is? */
 bool mr_rootfs_is_etc_entry(const char *name);
 
-/* hostview.c: read the host's mounts; needed once, before the other two */
+/* hostview.c: read the host's mounts; needed once, before all others */
 mr_step_fn mr_hostview_begin;
+/* Have a view of the host's whole root in the pool, which is attached, if that can be had; and no
+ * longer hold it. */
+mr_step_fn mr_hostview_root;
+void mr_hostview_end(struct mr_child *c);
+/* A folder of the host's root in that view, to be cloned: an O_PATH descriptor, or -1 where it has
+ * to have a view of its own: there is no such view, or it is a link or a mount. */
+int mr_hostview_open(const struct mr_child *c, const char *name);
 /* A read-only view of the host's folder at an absolute path, under inodes of its own; where
  * private-inodes may be missing also a copy of its mounts, with all that is mounted below.
  * Descriptor of a detached mount.  Changes the working directory. */

@@ -30,6 +30,9 @@ int mr_sync_recv(int sock, struct mr_sync_msg *msg, int flags, int fds[8], int *
 	for (int i = 0; i < 8; i++)
 		fds[i] = -1;
 	n = mr_recv_msg(sock, msg, sizeof(*msg), flags, got, &n_got, &pid);
+	/* A peer that went with something of ours unread: told once, and before what it had sent. */
+	if (n == -ECONNRESET)
+		n = mr_recv_msg(sock, msg, sizeof(*msg), flags, got, &n_got, &pid);
 	if (n == -EAGAIN || n == -EWOULDBLOCK)
 		return -EAGAIN;
 	if (n == 0 || n == -ECONNRESET)

@@ -7,6 +7,8 @@
  *
  *   supervisor                      init                       payload
  *      |--- MAPPED (user ns only) --->|
+ *      |<-- RELAY config, device -----|  the link is delayed by a process of the supervisor's
+ *      |--- SERVED ------------------>|
  *      |<-- BUILT root, pool, upper --|  root file system is up, the link shaped
  *      |                              |---- fork ----------------->|
  *      |<------------------------- READY listener, pty ------------|  confined
@@ -25,6 +27,7 @@
 #include <sys/resource.h>
 
 #include "netns/emulate.h"
+#include "netns/relay.h"
 #include "runtime/base/error.h"
 
 enum mr_sync_type {
@@ -34,19 +37,29 @@ enum mr_sync_type {
 	MR_SYNC_READY,
 	MR_SYNC_SIGNAL,
 	MR_SYNC_EXITED,
+	MR_SYNC_RELAY,
+	MR_SYNC_SERVED,
+	MR_SYNC_NETWORK,
 };
 
 #define MR_SYNC_MAX_STEPS 32
 
+/* Of these init counts no more: it has other things to do. */
+#define MR_SYNC_UNREAPED_MAX 4096
+
 struct mr_sync_msg {
 	uint32_t type; /* enum mr_sync_type */
-	uint32_t fds; /* BUILT, READY: mask of enum mr_sync_fd of what is attached, in order */
+	uint32_t
+		fds; /* BUILT, READY, RELAY, NETWORK: mask of enum mr_sync_fd of what is attached, in order */
 	union {
 		struct mr_error error; /* FAILED */
 		int32_t signal; /* SIGNAL */
+		struct mr_relay_config relay; /* RELAY */
 		struct {
 			int32_t wait_status; /* as wait(2) gives it */
 			struct rusage rusage; /* main process and all it and init waited for */
+			int32_t unreaped; /* that had ended by then, and nobody waited for them; -1: more than
+					   * MR_SYNC_UNREAPED_MAX */
 		} exited;
 		struct {
 			uint32_t n;
@@ -64,10 +77,13 @@ struct mr_sync_msg {
 
 enum mr_sync_fd {
 	MR_SYNC_FD_ROOT = 1 << 0, /* O_PATH of the sandbox's root */
+	MR_SYNC_FD_DEVICE = 1 << 0, /* in RELAY: what the relay reads and writes */
+	MR_SYNC_FD_NETNS = 1 << 0, /* in NETWORK: the namespace to join */
 	MR_SYNC_FD_POOL = 1 << 1, /* the file system of all writable places */
 	MR_SYNC_FD_UPPER = 1 << 2, /* upper directory of the workspace */
 	MR_SYNC_FD_LOWER = 1 << 3, /* the workspace as it was */
 	MR_SYNC_FD_LISTENER = 1 << 4, /* seccomp notifications */
+	MR_SYNC_FD_ROOT_COPY = 1 << 4, /* in BUILT: the root for a later run */
 	MR_SYNC_FD_PTY = 1 << 5, /* master of the payload's terminal */
 	MR_SYNC_FD_RTNL = 1 << 6, /* netlink socket of the sandbox's network namespace */
 	MR_SYNC_FD_DROP_MAP = 1 << 7, /* memory of the programs that lose packets */

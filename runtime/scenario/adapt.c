@@ -18,8 +18,11 @@
 #include "runtime/base/str.h"
 #include "runtime/scenario/draws.h"
 #include "runtime/scenario/evidence.h"
+#include "runtime/scenario/preset_policy.h"
 
 #define WINDOW 3
+#define POLICY_LEAST 3 /* values of what a run is worth, before a policy is asked */
+#define POLICY_LEAST_DRAWN 5 /* the same for presets that were just drawn */
 #define WHY_SIZE 1024
 
 enum source { SOURCE_METRICS, SOURCE_RESULTS, SOURCE_DRAWN };
@@ -67,14 +70,21 @@ struct adaptation {
 	struct ballot *ballots; /* one a row of draws.def */
 	size_t n;
 	json_t *changes, *held, *fired, *notes;
+	json_t *policy; /* what a policy said; NULL: there is none */
+	bool decided; /* by a policy: the rules over metrics are not considered */
 };
 
 /* --- rules ----------------------------------------------------------------- */
 
+/* What a run is worth is its success, where nobody says better. */
+static const char *worth_of(const struct mr_evidence *evidence)
+{
+	return mr_evidence_count(evidence, "roi") ? "roi" : "success";
+}
+
 static bool is_when(const struct mr_evidence *evidence, enum when when)
 {
-	/* What a run is worth is its success, where nobody says better. */
-	const char *roi = mr_evidence_count(evidence, "roi") ? "roi" : "success";
+	const char *roi = worth_of(evidence);
 	double change = 0;
 
 	if (when == WHEN_ALWAYS)
@@ -117,8 +127,8 @@ static bool passes(const struct rule *rule, double value)
 	return false;
 }
 
-static void vote(struct adaptation *a, const struct rule *rule, const char *name, int votes,
-		 double value)
+static void vote(struct adaptation *a, const char *name, int votes, const char *who,
+		 const char *because)
 {
 	struct ballot *ballot;
 	size_t at = 0, length;
@@ -130,21 +140,19 @@ static void vote(struct adaptation *a, const struct rule *rule, const char *name
 	ballot->voted = true;
 	ballot->sum += votes;
 	length = strlen(ballot->why);
-	snprintf(ballot->why + length, sizeof(ballot->why) - length, "%s%s%s: %s %.4g is %s %.4g",
-		 length ? "; " : "", rule->name, votes > 0 ? " (up)" : " (down)", rule->series,
-		 value, tests[rule->test], rule->bound);
+	snprintf(ballot->why + length, sizeof(ballot->why) - length, "%s%s%s: %s",
+		 length ? "; " : "", who, votes > 0 ? " (up)" : " (down)", because);
 }
 
 /* "VARIABLE+ VARIABLE-" */
-static void cast_votes(struct adaptation *a, const struct rule *rule, double value)
+static void cast_votes(struct adaptation *a, const char *steps, int weight, const char *who,
+		       const char *because)
 {
-	const char *steps = rule->steps;
-
 	while (*steps) {
 		size_t n = strcspn(steps, "+-");
 		mr_auto_free char *name = mr_str_ndup(steps, n);
 
-		vote(a, rule, name, steps[n] == '+' ? rule->weight : -rule->weight, value);
+		vote(a, name, steps[n] == '+' ? weight : -weight, who, because);
 		steps += n + 1;
 		steps += *steps == ' ';
 	}
@@ -154,11 +162,12 @@ static bool is_considered(const struct adaptation *a, const struct rule *rule)
 {
 	switch (rule->source) {
 	case SOURCE_METRICS:
-		return !a->opts->drawn && mr_evidence_count(a->evidence, "security_score") > 0;
+		return !a->opts->drawn && !a->decided &&
+		       mr_evidence_count(a->evidence, "security_score") > 0;
 	case SOURCE_RESULTS:
 		return !a->opts->drawn;
 	case SOURCE_DRAWN:
-		return a->opts->drawn;
+		return a->opts->drawn && !a->decided;
 	}
 	return false;
 }
@@ -167,14 +176,56 @@ static void apply_rules(struct adaptation *a)
 {
 	for (size_t i = 0; i < N_ELEMENTS(rules); i++) {
 		const struct rule *rule = &rules[i];
+		mr_auto_free char *because = NULL;
 		double value = 0;
 
 		if (!is_considered(a, rule) || !measure(a->evidence, rule, &value) ||
 		    !passes(rule, value) || !is_when(a->evidence, rule->when))
 			continue;
 		json_array_append_new(a->fired, json_string(rule->name));
-		cast_votes(a, rule, value);
+		because = mr_str_format("%s %.4g is %s %.4g", rule->series, value,
+					tests[rule->test], rule->bound);
+		cast_votes(a, rule->steps, rule->weight, rule->name, because);
 	}
+}
+
+/* --- a policy -------------------------------------------------------------- */
+
+/* Text (to free) why it is not asked, or NULL. */
+static char *refuse_policy(const struct adaptation *a, const json_t *values, const char *state)
+{
+	const size_t least = a->opts->drawn ? POLICY_LEAST_DRAWN : POLICY_LEAST;
+	const char *worth = worth_of(a->evidence);
+	const size_t n = mr_evidence_count(a->evidence, worth);
+
+	if (n < least)
+		return mr_str_format("not asked: %zu values of %s, and it takes %zu", n, worth,
+				     least);
+	return values ? NULL : mr_str_format("it knows nothing of the state %s", state);
+}
+
+static void ask_policy(struct adaptation *a)
+{
+	char state[MR_PRESET_POLICY_STATE_SIZE];
+	const json_t *values;
+	const char *action = NULL, *steps = "";
+	mr_auto_free char *why = NULL;
+	double value = 0;
+
+	if (!a->opts->policy)
+		return;
+	mr_preset_policy_state(a->evidence, state);
+	values = mr_preset_policy_values(a->opts->policy, state);
+	why = refuse_policy(a, values, state);
+	if (!why) {
+		action = mr_preset_policy_best(values, &steps, &value);
+		why = mr_str_format("in the state %s it gives %s %.4g, the most of %zu", state,
+				    action, value, json_object_size(values));
+		a->decided = true;
+		cast_votes(a, steps, 1, "policy", why);
+	}
+	a->policy = json_pack("{s:s, s:O?, s:s?, s:s}", "state", state, "values", values, "action",
+			      action, "why", why);
 }
 
 /* --- steps ----------------------------------------------------------------- */
@@ -299,8 +350,11 @@ static void forget_seed(struct adaptation *a)
 	}
 }
 
-static bool is_used(const char *series, struct mr_str_nearest *nearest)
+static bool is_used(const struct adaptation *a, const char *series, struct mr_str_nearest *nearest)
 {
+	for (size_t i = 0; a->opts->policy && mr_preset_policy_feature(i); i++)
+		if (strcmp(mr_preset_policy_feature(i), series) == 0)
+			return true;
 	for (size_t i = 0; i < N_ELEMENTS(rules); i++) {
 		if (strcmp(rules[i].series, series) == 0)
 			return true;
@@ -325,7 +379,7 @@ static void take_notes(struct adaptation *a)
 		struct mr_str_nearest nearest;
 
 		mr_str_nearest_init(&nearest, name);
-		if (!is_used(name, &nearest))
+		if (!is_used(a, name, &nearest))
 			note(a, nearest.best
 					? mr_str_format("no rule looks at metric \"%s\"; did "
 							"you mean \"%s\"?",
@@ -359,12 +413,14 @@ json_t *mr_adapt(json_t *preset, const struct mr_evidence *evidence,
 	for (size_t i = 0; i < a.n; i++)
 		ballots[i].draw = &rows[i];
 	take_notes(&a);
+	ask_policy(&a);
 	apply_rules(&a);
 	settle_all(&a);
 	if (!opts->drawn)
 		forget_seed(&a);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "preset", a.preset, "changes", a.changes,
-			 "held", a.held, "fired", a.fired, "notes", a.notes);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o?}", "preset", a.preset, "changes",
+			 a.changes, "held", a.held, "fired", a.fired, "notes", a.notes, "policy",
+			 a.policy);
 }
 
 bool mr_adapt_rule_get(size_t i, struct mr_adapt_rule *ret)

@@ -72,6 +72,7 @@ int mr_admission_load(const json_t *spec, const struct mr_load *cap, struct mr_l
 	struct mr_spec parsed;
 	int r;
 
+	mr_assert(text);
 	mr_spec_init(&parsed);
 	r = mr_spec_parse_json(&parsed, text, strlen(text), "request", err);
 	if (r == 0) {

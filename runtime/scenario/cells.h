@@ -25,3 +25,5 @@ struct mr_cell {
 
 size_t mr_cells_count(size_t scenarios, size_t replicates);
 struct mr_cell mr_cells_get(size_t n, size_t scenarios, uint64_t seed);
+/* The place of the cell that mr_cells_get() says this of. */
+size_t mr_cells_place(size_t scenario, size_t replicate, bool on, size_t scenarios);

@@ -28,7 +28,8 @@ void mr_condition_inputs_deinit(struct mr_condition_inputs *inputs);
 
 struct mr_condition {
 	struct json_t *preset; /* with its seed, without what is made by who runs copies */
-	struct json_t *knobs; /* {"section.name": ...} that it sets */
+	struct json_t
+		*knobs; /* {"section.name": ...} that it sets: by their names, whatever the seed */
 	struct json_t *best_effort; /* what may go unenforced, so that the run says so */
 	const char *net; /* net.mode that it needs, or NULL */
 	uint64_t copies; /* CONCURRENCY_LEVEL times CONCURRENCY_MULTIPLIER */
@@ -39,26 +40,34 @@ struct mr_condition {
 /* MR_E_USAGE: the preset is malformed. */
 int mr_condition_init(const struct json_t *preset, uint64_t seed, bool on, struct mr_condition *ret,
 		      struct mr_error *err);
+/* The same with another seed.  What a preset means does not depend on that: it is not looked at again. */
+void mr_condition_init_like(const struct mr_condition *like, uint64_t seed,
+			    struct mr_condition *ret);
 void mr_condition_deinit(struct mr_condition *condition);
 /* Put it into a request, menace.spec/1. */
 void mr_condition_apply(const struct mr_condition *condition, struct json_t *spec);
 
-/* The standard input of this request is a stub: the failure mode hostile_input would put another in its
- * place, and is left out of it. */
-void mr_condition_keep_stdin(struct json_t *spec);
+/* Are values of stubs made up to do harm?  Ordinary ones are what the failure mode hostile_input puts
+ * another input in the place of. */
+bool mr_condition_feeds(const struct mr_condition *condition);
+/* The standard input of this request is a stub that is made up to do harm: the failure mode hostile_input
+ * would put another in its place, and is left out of it.  False: it was not in it. */
+bool mr_condition_keep_stdin(struct json_t *spec);
 
 /* What results say of it, one after the other. */
 struct mr_condition_proof {
 	struct json_t *missing; /* texts: what was not in force; any of them is enough */
-	struct json_t *unmet; /* texts: in force, and nothing met it */
-	bool unmet_now; /* in the last result */
+	struct json_t *unmet; /* {condition: in how many results nothing met it, and why} */
 	struct json_t *in_force; /* {name: what the kernel, or who does it, says} */
-	size_t n, n_unmet; /* results; those in which nothing met it */
+	size_t n; /* results */
 };
 void mr_condition_proof_init(struct mr_condition_proof *proof);
 void mr_condition_proof_deinit(struct mr_condition_proof *proof);
 /* inputs: records of the stubs that the run took (runtime/stub/input.h), or NULL. */
 void mr_condition_judge(const struct mr_condition *condition, const struct json_t *result,
 			const struct json_t *inputs, struct mr_condition_proof *proof);
+/* After that, of a step that mr_condition_keep_stdin() was true of: tell it. */
+void mr_condition_judge_kept_stdin(const struct mr_condition *condition, const char *step,
+				   struct mr_condition_proof *proof);
 /* Texts why nothing can be concluded, new reference; empty: it took effect. */
 struct json_t *mr_condition_why(const struct mr_condition_proof *proof);

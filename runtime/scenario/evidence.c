@@ -59,8 +59,7 @@ static const json_t *look_up(const json_t *document, const char *path)
 	return document;
 }
 
-/* A number, or a text that is one ("0.5"). */
-static bool number_at(const json_t *document, const char *path, double *ret)
+bool mr_evidence_number_at(const json_t *document, const char *path, double *ret)
 {
 	const json_t *value = look_up(document, path);
 	const char *text = json_string_value(value);
@@ -91,7 +90,7 @@ static bool get_success(const json_t *result, double *ret)
 {
 	double status = 0;
 
-	if (!number_at(result, "exit.status", &status))
+	if (!mr_evidence_number_at(result, "exit.status", &status))
 		return false;
 	*ret = status == 0;
 	return true;
@@ -101,9 +100,9 @@ static bool get_cpu_usage(const json_t *result, double *ret)
 {
 	double used = 0, wall = 0, cpus = 0;
 
-	if (!number_at(result, "usage.cpu.usage_us", &used) ||
-	    !number_at(result, "usage.wall_us", &wall) ||
-	    !number_at(result, "limits.cpus", &cpus) || wall <= 0 || cpus <= 0)
+	if (!mr_evidence_number_at(result, "usage.cpu.usage_us", &used) ||
+	    !mr_evidence_number_at(result, "usage.wall_us", &wall) ||
+	    !mr_evidence_number_at(result, "limits.cpus", &cpus) || wall <= 0 || cpus <= 0)
 		return false;
 	*ret = used / (wall * cpus);
 	return true;
@@ -113,8 +112,8 @@ static bool get_memory_usage(const json_t *result, double *ret)
 {
 	double peak = 0, limit = 0;
 
-	if (!number_at(result, "usage.memory.peak_bytes", &peak) ||
-	    !number_at(result, "limits.memory_max_bytes", &limit) || limit <= 0)
+	if (!mr_evidence_number_at(result, "usage.memory.peak_bytes", &peak) ||
+	    !mr_evidence_number_at(result, "limits.memory_max_bytes", &limit) || limit <= 0)
 		return false;
 	*ret = peak / limit;
 	return true;
@@ -172,7 +171,7 @@ static void add_result(struct mr_evidence *evidence, const json_t *result)
 	for (size_t i = 0; i < N_ELEMENTS(needs); i++) {
 		const json_t *peak = json_object_get(evidence->peaks, needs[i].variable);
 
-		if (number_at(result, needs[i].path, &value) &&
+		if (mr_evidence_number_at(result, needs[i].path, &value) &&
 		    (!peak || json_number_value(peak) < value))
 			json_object_set_new(evidence->peaks, needs[i].variable, json_real(value));
 	}
@@ -289,6 +288,16 @@ size_t mr_evidence_count(const struct mr_evidence *evidence, const char *name)
 double mr_evidence_get(const struct mr_evidence *evidence, const char *name, size_t index)
 {
 	return json_number_value(json_array_get(json_object_get(evidence->series, name), index));
+}
+
+bool mr_evidence_change(const struct mr_evidence *evidence, const char *name, double *ret)
+{
+	const size_t n = mr_evidence_count(evidence, name);
+
+	if (n < 2)
+		return false;
+	*ret = mr_evidence_get(evidence, name, n - 1) - mr_evidence_get(evidence, name, n - 2);
+	return true;
 }
 
 /* Sum of the last values; *ret_n is their number.  Wide enough that the mean of equal values is that

@@ -27,9 +27,13 @@ void mr_evidence_deinit(struct mr_evidence *evidence);
  * numbers, "predicted": {"NAME": number}}.  Results come in the order of time. */
 int mr_evidence_add(struct mr_evidence *evidence, const struct mr_json *document,
 		    struct mr_error *err);
+/* The number, or the text that is one, at a path of a result ("limits.cpus").  False: there is none. */
+bool mr_evidence_number_at(const json_t *result, const char *path, double *ret);
 /* Values there are; the newest is last. */
 size_t mr_evidence_count(const struct mr_evidence *evidence, const char *name);
 double mr_evidence_get(const struct mr_evidence *evidence, const char *name, size_t index);
+/* The last value less the one before it.  False: there are not two. */
+bool mr_evidence_change(const struct mr_evidence *evidence, const char *name, double *ret);
 /* Mean of the last `window` values, or of all there are. False: there are none. */
 bool mr_evidence_mean(const struct mr_evidence *evidence, const char *name, size_t window,
 		      double *ret);

@@ -50,8 +50,7 @@ static bool is_there(const json_t *list, const char *name, const char *level)
 	return false;
 }
 
-static void append(json_t *list, const char *name, const char *level, const char *profile,
-		   json_t *preset)
+const char *mr_scenario_advice(const char *name, const char *profile)
 {
 	const char *advice = NULL;
 
@@ -59,9 +58,15 @@ static void append(json_t *list, const char *name, const char *level, const char
 		if (strcmp(scenarios[i].name, name) == 0 ||
 		    (profile && scenarios[i].profile && strcmp(scenarios[i].profile, profile) == 0))
 			advice = scenarios[i].advice;
-	json_array_append_new(list,
-			      json_pack("{s:s, s:s, s:s?, s:s?, s:o}", "name", name, "level", level,
-					"profile", profile, "advice", advice, "preset", preset));
+	return advice;
+}
+
+static void append(json_t *list, const char *name, const char *level, const char *profile,
+		   json_t *preset)
+{
+	json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:s?, s:o}", "name", name, "level",
+					      level, "profile", profile, "advice",
+					      mr_scenario_advice(name, profile), "preset", preset));
 }
 
 static void add_row(json_t *list, const struct mr_scenario *row)

@@ -23,6 +23,9 @@ struct mr_scenario {
 };
 
 const struct mr_scenario *mr_scenario_rows(size_t *ret_n);
+/* What to look at in a program that fails the scenario of that name, or one of that canonical profile (NULL:
+ * of none); NULL: there is nothing to say. */
+const char *mr_scenario_advice(const char *name, const char *profile);
 /* Add those that a word means to an array: a scenario, "PROFILE:LEVEL", "default", "all" (every scenario)
  * or "canonical" (every profile at both levels).  What is there already is not added again.
  * MR_E_USAGE with a hint. */

@@ -16,14 +16,26 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/scenario/outcome.h"
 #include "runtime/scenario/profile.h"
+#include "runtime/scenario/scenario.h"
 
-static bool fails(const struct mr_score *score)
+/* Means of the same numbers, added up in another way, may differ by less: that is no difference. */
+#define ROUNDING 1e-9
+
+/* With its conditions it does worse than without. */
+static bool suffers(const struct mr_score *score)
 {
-	return score->on - score->off < 0 || score->breached;
+	return score->on - score->off < -ROUNDING || score->breached;
 }
 
-/* Where all are alike none is the worst, and the only one is it if it fails. */
+/* What fails in both arms alike is no better for it. */
+static bool fails(const struct mr_score *score)
+{
+	return suffers(score) || score->failed || score->failed_without;
+}
+
+/* Where all are alike none is the worst, and the only one is it if its conditions are what it fails by. */
 size_t mr_summary_worst(const struct mr_score *scores, size_t n)
 {
 	size_t worst = SIZE_MAX, conclusive = 0;
@@ -36,20 +48,22 @@ size_t mr_summary_worst(const struct mr_score *scores, size_t n)
 		if (!scores[i].conclusive)
 			continue;
 		least = conclusive++ ? scores[worst].on - scores[worst].off : delta;
-		differ = differ || delta < least || delta > least;
+		differ = differ || fabs(delta - least) > ROUNDING;
 		if (worst == SIZE_MAX || delta < least)
 			worst = i;
 	}
 	if (conclusive == 1)
-		return fails(&scores[worst]) ? worst : SIZE_MAX;
+		return suffers(&scores[worst]) ? worst : SIZE_MAX;
 	return differ ? worst : SIZE_MAX;
 }
 
 const char *mr_summary_status(const struct mr_score *scores, size_t n)
 {
 	size_t failed = 0, passed = 0;
+	bool without = false;
 
 	for (size_t i = 0; i < n; i++) {
+		without = without || scores[i].failed_without;
 		if (!scores[i].conclusive)
 			continue;
 		failed += fails(&scores[i]);
@@ -57,9 +71,10 @@ const char *mr_summary_status(const struct mr_score *scores, size_t n)
 	}
 	if (failed + passed == 0)
 		return "inconclusive";
-	if (failed == 0)
+	if (failed == 0 && !without)
 		return "robust";
-	return failed == 1 && passed > 0 ? "situationally weak" : "weak";
+	/* What fails without conditions does not need a situation to. */
+	return failed == 1 && passed > 0 && !without ? "situationally weak" : "weak";
 }
 
 /* --- numbers --------------------------------------------------------------- */
@@ -126,15 +141,14 @@ static const char *const metric_names[METRICS] = { "wall_ms", "cpu_ms", "memory_
 
 struct arm {
 	struct sample roi, metrics[METRICS];
-	json_t *runs;
 };
 
 struct group {
 	struct arm arms[2]; /* off, on */
 	struct sample roi_delta, metrics_delta[METRICS];
 	struct mr_score score;
-	size_t conclusive, n_on, failed, errors;
-	json_t *why;
+	size_t conclusive, n_on, errors;
+	size_t failed[2]; /* cells */
 };
 
 static const char *text_of(const json_t *json, const char *key)
@@ -144,58 +158,63 @@ static const char *text_of(const json_t *json, const char *key)
 	return text ? text : "";
 }
 
-static double number_of(const json_t *json, const char *key)
+static double share_passed(const struct mr_outcome *cell)
 {
-	return json_number_value(json_object_get(json, key));
+	return cell->copies > 0 ? (double)cell->copies_passed / (double)cell->copies : 0;
 }
 
-static double roi_of(const json_t *cell, double slo_ms)
+static double metric_of(const struct mr_outcome *cell, int metric)
 {
-	const double copies = number_of(cell, "copies"), wall = number_of(cell, "wall_ms");
-	const double share = copies > 0 ? number_of(cell, "copies_passed") / copies : 0;
+	switch (metric) {
+	case WALL:
+		return cell->wall_ms;
+	case CPU:
+		return cell->cpu_ms;
+	case PEAK:
+		return cell->memory_peak_bytes;
+	default: /* a share: the arms have different numbers of copies */
+		return cell->copies > 0 ? 1 - share_passed(cell) : 0;
+	}
+}
+
+static double roi_of(const struct mr_outcome *cell, double slo_ms)
+{
+	const double share = share_passed(cell);
+	const double wall = cell->wall_ms;
 
 	return wall > slo_ms && wall > 0 && slo_ms > 0 ? share * slo_ms / wall : share;
 }
 
-static void take_verdict(struct group *g, const json_t *cell)
+static void take_cell(struct group *g, const struct mr_outcome *cell, bool on, double slo_ms)
 {
-	const char *verdict = text_of(cell, "verdict");
-	const json_t *why = json_object_get(cell, "why");
+	struct arm *arm = &g->arms[on];
 
-	g->errors += strcmp(verdict, "error") == 0;
-	if (strcmp(text_of(cell, "arm"), "on") != 0)
+	for (int i = 0; i < METRICS; i++)
+		add(&arm->metrics[i], metric_of(cell, i));
+	add(&arm->roi, roi_of(cell, slo_ms));
+	g->errors += cell->verdict == MR_VERDICT_ERROR;
+	g->failed[on] += cell->verdict == MR_VERDICT_FAILED;
+	if (!on)
 		return;
 	g->n_on++;
-	g->failed += strcmp(verdict, "failed") == 0;
-	g->conclusive += strcmp(verdict, "passed") == 0 || strcmp(verdict, "failed") == 0;
-	if (json_array_size(why) > 0 && json_array_size(g->why) == 0)
-		json_array_extend(g->why, (json_t *)(uintptr_t)why);
+	g->conclusive += cell->verdict == MR_VERDICT_PASSED || cell->verdict == MR_VERDICT_FAILED;
 }
 
-static void take_cell(struct group *g, const json_t *cell, double slo_ms)
+json_t *mr_summary_run(const struct mr_outcomes *outcomes, size_t n, double slo_ms)
 {
-	const bool on = strcmp(text_of(cell, "arm"), "on") == 0;
-	struct arm *arm = &g->arms[on];
-	const double roi = roi_of(cell, slo_ms);
+	const struct mr_cell at = mr_outcomes_cell(outcomes, n);
+	const struct mr_outcome *cell = &outcomes->cells[n];
 	json_t *metrics = json_object();
 
-	for (int i = 0; i < METRICS; i++) {
-		const double value = number_of(cell, metric_names[i]);
-
-		add(&arm->metrics[i], value);
-		json_object_set_new(metrics, metric_names[i], json_real(value));
-	}
-	add(&arm->roi, roi);
-	json_array_append_new(arm->runs,
-			      json_pack("{s:s, s:O, s:O, s:O, s:f, s:o}", "flag", on ? "on" : "off",
-					"replicate", json_object_get(cell, "replicate"), "seed",
-					json_object_get(cell, "seed"), "verdict",
-					json_object_get(cell, "verdict"), "roi", roi, "metrics",
-					metrics));
-	take_verdict(g, cell);
+	for (int i = 0; i < METRICS; i++)
+		json_object_set_new(metrics, metric_names[i], json_real(metric_of(cell, i)));
+	return json_pack("{s:s, s:I, s:I, s:s, s:f, s:o}", "flag", at.on ? "on" : "off",
+			 "replicate", (json_int_t)at.replicate, "seed", (json_int_t)at.seed,
+			 "verdict", mr_verdict_name(cell->verdict), "roi", roi_of(cell, slo_ms),
+			 "metrics", metrics);
 }
 
-/* Cells are in the order of their places, so the i-th of both arms are a pair. */
+/* Cells are taken by replicate, so the i-th of both arms are a pair. */
 static void pair_up(struct group *g)
 {
 	const size_t n = g->arms[0].roi.n < g->arms[1].roi.n ? g->arms[0].roi.n : g->arms[1].roi.n;
@@ -209,7 +228,9 @@ static void pair_up(struct group *g)
 	g->score.on = mean(&g->arms[1].roi);
 	g->score.off = mean(&g->arms[0].roi);
 	g->score.conclusive = g->n_on > 0 && g->conclusive == g->n_on && g->errors == 0;
-	g->score.breached = mean(&g->metrics_delta[FAILURES]) > 0;
+	g->score.breached = mean(&g->metrics_delta[FAILURES]) > ROUNDING;
+	g->score.failed = g->failed[1] > 0;
+	g->score.failed_without = g->failed[0] > 0;
 }
 
 static void free_group(struct group *g)
@@ -218,12 +239,10 @@ static void free_group(struct group *g)
 		free(g->arms[on].roi.v);
 		for (int k = 0; k < METRICS; k++)
 			free(g->arms[on].metrics[k].v);
-		json_decref(g->arms[on].runs);
 	}
 	free(g->roi_delta.v);
 	for (int k = 0; k < METRICS; k++)
 		free(g->metrics_delta[k].v);
-	json_decref(g->why);
 }
 
 static const char *verdict_of(const struct group *g)
@@ -232,7 +251,7 @@ static const char *verdict_of(const struct group *g)
 		return "error";
 	if (!g->score.conclusive)
 		return "inconclusive";
-	return g->failed > 0 ? "failed" : "passed";
+	return g->failed[1] > 0 ? "failed" : "passed";
 }
 
 static json_t *means(const struct sample *samples)
@@ -244,45 +263,36 @@ static json_t *means(const struct sample *samples)
 	return object;
 }
 
-static json_t *group_json(const struct group *g, const json_t *scenario)
+static json_t *group_json(const struct group *g, const json_t *scenario, json_t *why)
 {
-	json_t *runs = json_copy(g->arms[0].runs);
-
-	json_array_extend(runs, g->arms[1].runs);
-	return json_pack("{s:O, s:O, s:O, s:s, s:O, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:i, s:i, "
-			 "s:o}",
+	return json_pack("{s:O, s:O, s:O, s:s, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:i, s:i}",
 			 "name", json_object_get(scenario, "name"), "level",
 			 json_object_get(scenario, "level"), "profile",
 			 json_object_get(scenario, "profile"), "verdict", verdict_of(g), "why",
-			 g->why, "roi_on", g->score.on, "roi_off", g->score.off, "roi_delta",
-			 mean(&g->roi_delta), "roi_delta_ci95", half_interval(&g->roi_delta),
-			 "metrics_on", means(g->arms[1].metrics), "metrics_off",
-			 means(g->arms[0].metrics), "metrics_delta", means(g->metrics_delta),
-			 "replicates", (int)g->n_on, "failed", (int)g->failed, "runs", runs);
+			 why ? json_incref(why) : json_array(), "roi_on", g->score.on, "roi_off",
+			 g->score.off, "roi_delta", mean(&g->roi_delta), "roi_delta_ci95",
+			 half_interval(&g->roi_delta), "metrics_on", means(g->arms[1].metrics),
+			 "metrics_off", means(g->arms[0].metrics), "metrics_delta",
+			 means(g->metrics_delta), "replicates", (int)g->n_on, "failed",
+			 (int)g->failed[1]);
 }
 
 /* --- the whole ------------------------------------------------------------- */
 
-static bool is_of(const json_t *cell, const json_t *scenario)
-{
-	return strcmp(text_of(cell, "scenario"), text_of(scenario, "name")) == 0 &&
-	       strcmp(text_of(cell, "level"), text_of(scenario, "level")) == 0;
-}
+/* What a machine that has other things to do adds to a copy that takes no time: not a condition's doing. */
+#define NOISE_MS 50
 
-static double default_slo(const json_t *cells)
+static double default_slo(const struct mr_outcomes *outcomes)
 {
 	struct sample walls = { 0 };
-	double slo;
+	double middle;
 
-	for (size_t i = 0; i < json_array_size(cells); i++) {
-		const json_t *cell = json_array_get(cells, i);
-
-		if (strcmp(text_of(cell, "arm"), "off") == 0)
-			add(&walls, number_of(cell, "wall_ms"));
-	}
-	slo = 2 * median(&walls);
+	for (size_t n = 0; n < outcomes->n_cells; n++)
+		if (mr_outcomes_has(outcomes, n) && !mr_outcomes_cell(outcomes, n).on)
+			add(&walls, outcomes->cells[n].wall_ms);
+	middle = median(&walls);
 	free(walls.v);
-	return slo;
+	return middle > 0 && middle < NOISE_MS ? middle + NOISE_MS : 2 * middle;
 }
 
 static bool is_covered(const json_t *rows, const char *profile)
@@ -315,62 +325,73 @@ static json_t *coverage(const json_t *rows)
 			 core);
 }
 
-static json_t *count_verdicts(const json_t *cells)
+static json_t *count_verdicts(const struct mr_outcomes *outcomes)
 {
-	static const char *const verdicts[] = { "passed", "failed", "inconclusive", "error" };
+	size_t n[MR_VERDICTS] = { 0 };
 	json_t *counts = json_object();
 
-	for (size_t k = 0; k < N_ELEMENTS(verdicts); k++) {
-		json_int_t n = 0;
-
-		for (size_t i = 0; i < json_array_size(cells); i++)
-			n += strcmp(text_of(json_array_get(cells, i), "verdict"), verdicts[k]) == 0;
-		json_object_set_new(counts, verdicts[k], json_integer(n));
-	}
+	for (size_t i = 0; i < outcomes->n_cells; i++)
+		n[outcomes->cells[i].verdict]++;
+	for (int i = MR_VERDICT_PASSED; i < MR_VERDICTS; i++)
+		json_object_set_new(counts, mr_verdict_name((enum mr_verdict)i),
+				    json_integer((json_int_t)n[i]));
 	return counts;
 }
 
-static json_t *judge_group(const json_t *scenario, const json_t *cells, double slo_ms,
-			   struct mr_score *ret)
+static json_t *judge_group(const json_t *scenario, size_t place, const struct mr_outcomes *outcomes,
+			   double slo_ms, struct mr_score *ret)
 {
-	struct group g = { .why = json_array() };
+	struct group g = { 0 };
 	json_t *row;
 
-	g.arms[0].runs = json_array();
-	g.arms[1].runs = json_array();
-	for (size_t i = 0; i < json_array_size(cells); i++)
-		if (is_of(json_array_get(cells, i), scenario))
-			take_cell(&g, json_array_get(cells, i), slo_ms);
+	for (size_t i = 0; i < 2 * outcomes->n_replicates; i++) {
+		const bool on = i % 2 == 1;
+		const size_t n = mr_cells_place(place, i / 2, on, outcomes->n_scenarios);
+
+		if (mr_outcomes_has(outcomes, n))
+			take_cell(&g, &outcomes->cells[n], on, slo_ms);
+	}
 	pair_up(&g);
-	row = group_json(&g, scenario);
+	row = group_json(&g, scenario, outcomes->whys[place].why);
 	*ret = g.score;
 	free_group(&g);
 	return row;
 }
 
-json_t *mr_summary_make(const json_t *scenarios, const json_t *cells, double slo_ms)
+/* Of the worst where its conditions are what it fails by; else, where something failed without any, what to
+ * do about that.  NULL: neither. */
+static const char *choose_advice(const json_t *scenarios, const struct mr_score *scores, size_t n,
+				 size_t worst)
+{
+	if (worst != SIZE_MAX && suffers(&scores[worst]))
+		return json_string_value(
+			json_object_get(json_array_get(scenarios, worst), "advice"));
+	for (size_t i = 0; i < n; i++)
+		if (scores[i].failed_without)
+			return mr_scenario_advice("normal", NULL);
+	return NULL;
+}
+
+json_t *mr_summary_make(const json_t *scenarios, const struct mr_outcomes *outcomes, double slo_ms)
 {
 	const size_t n = json_array_size(scenarios);
 	mr_auto_free struct mr_score *scores = mr_str_alloc((n + 1) * sizeof(*scores));
-	const double slo = slo_ms > 0 ? slo_ms : default_slo(cells);
-	const json_t *worst_row = NULL;
+	const double slo = slo_ms > 0 ? slo_ms : default_slo(outcomes);
 	json_t *rows = json_array();
 	size_t worst;
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(rows, judge_group(json_array_get(scenarios, i), cells, slo,
-							&scores[i]));
+		json_array_append_new(rows, judge_group(json_array_get(scenarios, i), i, outcomes,
+							slo, &scores[i]));
 	worst = mr_summary_worst(scores, n);
-	if (worst != SIZE_MAX && fails(&scores[worst]))
-		worst_row = json_array_get(scenarios, worst);
 	for (size_t i = 0; i < n; i++)
 		json_object_set_new(json_array_get(rows, i), "worst", json_boolean(i == worst));
-	return json_pack("{s:o, s:O?, s:s, s:O?, s:f, s:o, s:o}", "scenarios", rows,
+	return json_pack("{s:o, s:O?, s:s, s:s?, s:f, s:o, s:o}", "scenarios", rows,
 			 "worst_scenario",
 			 worst == SIZE_MAX
 				 ? NULL
 				 : json_object_get(json_array_get(scenarios, worst), "name"),
 			 "status", mr_summary_status(scores, n), "advice",
-			 worst_row ? json_object_get(worst_row, "advice") : NULL, "slo_ms", slo,
-			 "coverage", coverage(rows), "counts", count_verdicts(cells));
+			 choose_advice(scenarios, scores, n, worst), "slo_ms", slo, "coverage",
+			 coverage(rows), "counts", count_verdicts(outcomes));
 }

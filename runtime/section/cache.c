@@ -11,58 +11,124 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
+#include "runtime/base/outfile.h"
 #include "runtime/base/str.h"
 
-#define CACHE_MAX (256u << 20)
+#define NEW_MAX_S 3600 /* one that is older was left by a command that was killed */
 
-static bool is_ours(const char *folder, struct stat *ret)
+static bool is_ours(const struct stat *st)
 {
-	return lstat(folder, ret) == 0 && S_ISDIR(ret->st_mode) && ret->st_uid == geteuid() &&
-	       (ret->st_mode & 022) == 0;
+	return st->st_uid == geteuid() && (st->st_mode & 022) == 0;
 }
 
-json_t *mr_section_cache_load(const char *folder, const char *name, const char *version)
+static int open_folder(const char *folder, int *ret, struct mr_error *err)
 {
-	mr_auto_free char *path = mr_str_format("%s/%s.json", folder, name);
+	mr_auto_close int fd =
+		open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "open %s: %m", folder);
+	if (!is_ours(&st))
+		return mr_err(err, MR_E_DENIED, EPERM,
+			      "%s is no folder of yours that nobody else can write; remove it, or "
+			      "chown it and chmod 700",
+			      folder);
+	*ret = mr_take_fd(fd);
+	return 0;
+}
+
+/* --- loading --------------------------------------------------------------- */
+
+static int read_ours(int folder_fd, const char *folder, const char *name, char **ret,
+		     size_t *ret_size, struct mr_error *err)
+{
+	mr_auto_close int fd =
+		openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	mr_auto_free char *text = NULL;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "open %s/%s: %m", folder, name);
+	if (!S_ISREG(st.st_mode) || !is_ours(&st))
+		return mr_err(err, MR_E_DENIED, EPERM,
+			      "%s/%s is no file of yours that nobody else can write", folder, name);
+	if (st.st_size > (off_t)MR_SECTION_CACHE_MAX)
+		return mr_err(err, MR_E_USAGE, EFBIG, "%s/%s is over 64 MiB", folder, name);
+	text = mr_str_alloc((size_t)st.st_size + 1);
+	n = mr_read_full(fd, text, (size_t)st.st_size);
+	if (n < 0)
+		return mr_err(err, MR_E_SYS, (int)-n, "read %s/%s: %m", folder, name);
+	*ret_size = (size_t)n;
+	*ret = mr_take_ptr(text);
+	return 0;
+}
+
+/* The whole document; -ENOENT: there is none. */
+static int load(const char *folder, const char *name, json_t **ret, size_t *ret_size,
+		struct mr_error *err)
+{
+	mr_auto_free char *file = mr_str_format("%s.json", name);
+	mr_auto_free char *text = NULL;
+	mr_auto_close int fd = -1;
+	int r = open_folder(folder, &fd, err);
+
+	if (r == 0)
+		r = read_ours(fd, folder, file, &text, ret_size, err);
+	return r < 0 ? r : mr_json_parse(text, *ret_size, file, ret, err);
+}
+
+json_t *mr_section_cache_load(const char *folder, const char *name, const char *version,
+			      size_t *ret_size)
+{
 	mr_auto_json json_t *all = NULL;
 	struct mr_error why = MR_ERROR_INIT;
 	json_t *files;
-	size_t size = 0;
-	struct stat st;
+	int r;
 
-	if (!is_ours(folder, &st) || mr_read_whole_file(path, CACHE_MAX, &text, &size, &why) < 0)
-		return json_object();
-	if (mr_json_parse(text, size, path, &all, &why) < 0) {
-		mr_log_warn("not used, and made anew: %s", why.msg);
-		return json_object();
-	}
+	*ret_size = 0;
+	r = load(folder, name, &all, ret_size, &why);
+	if (r < 0 && r != -ENOENT)
+		mr_log_warn("what was found before is not used, and made anew: %s", why.msg);
 	files = json_object_get(all, "files");
-	if (strcmp(mr_json_text_or_empty(all, "version"), version) != 0 || !json_is_object(files))
-		return json_object();
-	return json_incref(files);
+	if (r == 0 && strcmp(mr_json_text_or_empty(all, "version"), version) == 0 &&
+	    json_is_object(files))
+		return json_incref(files);
+	*ret_size = 0;
+	return json_object();
 }
 
-/* The oldest file of the folder goes when there are too many. */
-static void trim(const char *folder)
+/* --- saving ---------------------------------------------------------------- */
+
+/* Files that were never finished go, and the oldest of the others when there are too many. */
+static void trim(int folder_fd)
 {
-	mr_auto_closedir DIR *dir = opendir(folder);
+	int fd = fcntl(folder_fd, F_DUPFD_CLOEXEC, 3);
+	mr_auto_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	mr_auto_free char *oldest = NULL;
 	const struct dirent *entry;
+	const time_t now = time(NULL);
 	time_t when = 0;
 	size_t n = 0;
 	struct stat st;
 
 	while (dir && (entry = readdir(dir))) {
-		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		if (fstatat(folder_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    !S_ISREG(st.st_mode))
 			continue;
+		if (mr_str_starts_with(entry->d_name, MR_OUTFILE_TEMP)) {
+			if (st.st_mtime < now - NEW_MAX_S)
+				unlinkat(folder_fd, entry->d_name, 0);
+			continue;
+		}
 		n++;
 		if (oldest && st.st_mtime >= when)
 			continue;
@@ -71,24 +137,17 @@ static void trim(const char *folder)
 		when = st.st_mtime;
 	}
 	if (n > MR_SECTION_CACHES_MAX)
-		unlinkat(dirfd(dir), oldest, 0);
+		unlinkat(folder_fd, oldest, 0);
 }
 
-static int write_text(const char *folder, const char *path, const char *text, struct mr_error *err)
+static int write_text(int folder_fd, const char *path, const char *text, struct mr_error *err)
 {
-	mr_auto_free char *temporary = mr_str_format("%s/new.XXXXXX", folder);
-	mr_auto_close int fd = mkostemp(temporary, O_CLOEXEC);
-	int r;
+	mr_cleanup(mr_outfile_deinit) struct mr_outfile file = MR_OUTFILE_INIT;
+	int r = mr_outfile_open_in(folder_fd, path, 0600, &file, err);
 
-	if (fd < 0)
-		return mr_err(err, MR_E_SYS, errno, "make a file in %s: %m", folder);
-	r = mr_write_full(fd, text, strlen(text));
-	if (r == 0 && rename(temporary, path) < 0)
-		r = -errno;
 	if (r == 0)
-		return 0;
-	unlink(temporary);
-	return mr_err(err, MR_E_SYS, -r, "write %s: %m", path);
+		fputs(text, file.stream); /* what fails is told by the commit */
+	return r < 0 ? r : mr_outfile_commit(&file, err);
 }
 
 int mr_section_cache_save(const char *folder, const char *name, const char *version, json_t *files,
@@ -97,17 +156,18 @@ int mr_section_cache_save(const char *folder, const char *name, const char *vers
 	mr_auto_free char *path = mr_str_format("%s/%s.json", folder, name);
 	mr_auto_json json_t *all = json_pack("{s:s, s:O}", "version", version, "files", files);
 	mr_auto_free char *text = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
-	struct stat st;
+	mr_auto_close int fd = -1;
 	int r;
 
 	mr_assert(text);
+	if (strlen(text) > MR_SECTION_CACHE_MAX)
+		return mr_err(err, MR_E_USAGE, EFBIG, "it is over 64 MiB");
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
 		return mr_err(err, MR_E_SYS, errno, "make %s: %m", folder);
-	if (!is_ours(folder, &st))
-		return mr_err(err, MR_E_DENIED, EPERM,
-			      "%s is no folder of yours that nobody else can write", folder);
-	r = write_text(folder, path, text, err);
+	r = open_folder(folder, &fd, err);
 	if (r == 0)
-		trim(folder);
+		r = write_text(fd, path, text, err);
+	if (r == 0)
+		trim(fd);
 	return r;
 }

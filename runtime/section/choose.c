@@ -21,8 +21,7 @@
 struct choosing {
 	const struct mr_section_choice *choice;
 	bool *met; /* by name */
-	struct mr_str_nearest *nearest; /* by name */
-	json_t *ids; /* that nearest borrows from */
+	json_t *inits; /* of the file at hand: by class, its live __init__, borrowed from the scan */
 	json_t *chosen, *passed_by;
 };
 
@@ -46,45 +45,73 @@ static const char *find_unmade(const json_t *section)
 	return NULL;
 }
 
-/* The live __init__ of a class, borrowed or NULL. */
-static json_t *find_init(const json_t *sections, const char *class, size_t n)
-{
-	mr_auto_free char *name = mr_str_format("%.*s.__init__", (int)n, class);
-	size_t i;
-	json_t *section;
-
-	json_array_foreach (sections, i, section) {
-		const char *its = mr_json_text_or_empty(section, "name");
-
-		if (strncmp(its, name, strlen(name)) == 0 && strcspn(its, "#") == strlen(name) &&
-		    !json_is_true(json_object_get(section, "shadowed")))
-			return section;
-	}
-	return NULL;
-}
-
-static json_t *init_of(const json_t *sections, const json_t *section)
+/* The class of a method, before "#" of a definition that is not the first; NULL: none. */
+static char *class_of(const json_t *section)
 {
 	const char *name = mr_json_text_or_empty(section, "name");
-	const char *dot = strrchr(name, '.');
+	const size_t n = strcspn(name, "#");
+	size_t dot = n;
 
 	if (is_kind(section, "class"))
-		return find_init(sections, name, strcspn(name, "#"));
-	return is_kind(section, "method") && dot ? find_init(sections, name, (size_t)(dot - name))
-						 : NULL;
+		return mr_str_ndup(name, n);
+	while (dot > 0 && name[dot - 1] != '.')
+		dot--;
+	return is_kind(section, "method") && dot > 0 ? mr_str_ndup(name, dot - 1) : NULL;
 }
 
-bool mr_section_is_static(const json_t *section)
+static bool is_init(const json_t *section)
+{
+	const char *name = mr_json_text_or_empty(section, "name");
+	const size_t n = strcspn(name, "#");
+	static const char init[] = ".__init__";
+
+	return is_kind(section, "method") && n > strlen(init) &&
+	       strncmp(name + n - strlen(init), init, strlen(init)) == 0 &&
+	       !json_is_true(json_object_get(section, "shadowed"));
+}
+
+static void find_inits(struct choosing *c, const json_t *sections)
+{
+	json_object_clear(c->inits);
+	for (size_t i = 0; i < json_array_size(sections); i++) {
+		json_t *section = json_array_get(sections, i);
+		mr_auto_free char *class = is_init(section) ? class_of(section) : NULL;
+
+		if (class)
+			json_object_set(c->inits, class, section);
+	}
+}
+
+/* The live __init__ of what it is or belongs to, borrowed or NULL. */
+static json_t *init_of(const struct choosing *c, const json_t *section)
+{
+	mr_auto_free char *class = class_of(section);
+
+	return class ? json_object_get(c->inits, class) : NULL;
+}
+
+/* Has it this decorator? */
+static bool has_decorator(const json_t *section, const char *name)
 {
 	const json_t *decorators = json_object_get(section, "decorators");
 
 	for (size_t i = 0; i < json_array_size(decorators); i++) {
-		const char *name = json_string_value(json_array_get(decorators, i));
+		const char *its = json_string_value(json_array_get(decorators, i));
 
-		if (strcmp(name, "staticmethod") == 0 || strcmp(name, "classmethod") == 0)
+		if (its && strcmp(its, name) == 0)
 			return true;
 	}
 	return false;
+}
+
+bool mr_section_is_static(const json_t *section)
+{
+	return mr_section_has_no_self(section) || has_decorator(section, "classmethod");
+}
+
+bool mr_section_has_no_self(const json_t *section)
+{
+	return has_decorator(section, "staticmethod");
 }
 
 /* Why it cannot be called, malloc'd; NULL: it can. */
@@ -125,7 +152,6 @@ static int is_wanted(struct choosing *c, const char *id, const json_t *section)
 			c->met[i] = true;
 			wanted = 2;
 		}
-		mr_str_nearest_offer(&c->nearest[i], id);
 	}
 	if (wanted > 0)
 		return wanted;
@@ -142,14 +168,12 @@ static int take_section(struct choosing *c, const json_t *file, json_t *section,
 	const char *path = mr_json_text_or_empty(file, "path");
 	mr_auto_free char *id = mr_section_id(path, mr_json_text_or_empty(section, "name"));
 	mr_auto_free char *why = NULL;
-	json_t *kept = json_string(id), *init;
-	int wanted;
+	const int wanted = is_wanted(c, id, section);
+	json_t *init;
 
-	json_array_append_new(c->ids, kept);
-	wanted = is_wanted(c, json_string_value(kept), section);
 	if (wanted == 0)
 		return 0;
-	init = init_of(sections, section);
+	init = init_of(c, section);
 	why = why_not(section, init);
 	if (why && wanted == 2)
 		return mr_err(err, MR_E_USAGE, EINVAL, "section %.200s cannot be run: %s", id, why);
@@ -164,31 +188,107 @@ static int take_section(struct choosing *c, const json_t *file, json_t *section,
 	return 0;
 }
 
-static int refuse_unmet(const struct choosing *c, const json_t *scan, struct mr_error *err)
+/* --- refusals --------------------------------------------------------------- */
+
+typedef void section_fn(const char *id, void *owner);
+
+static void for_each_id(const json_t *scan, section_fn *fn, void *owner)
 {
-	char **names = c->choice->names;
+	const json_t *files = json_object_get(scan, "files");
+
+	for (size_t i = 0; i < json_array_size(files); i++) {
+		const json_t *file = json_array_get(files, i);
+		const json_t *sections = json_object_get(file, "sections");
+
+		for (size_t k = 0; k < json_array_size(sections); k++) {
+			mr_auto_free char *id =
+				mr_section_id(mr_json_text_or_empty(file, "path"),
+					      mr_json_text_or_empty(json_array_get(sections, k),
+								    "name"));
+
+			fn(id, owner);
+		}
+	}
+}
+
+struct near {
+	struct mr_str_nearest nearest;
+	char *best; /* a copy of what it points to */
+};
+
+static void offer(const char *id, void *owner)
+{
+	struct near *near = owner;
+	const char *before = near->nearest.best;
+
+	mr_str_nearest_offer(&near->nearest, id);
+	if (near->nearest.best == before)
+		return;
+	free(near->best);
+	near->nearest.best = near->best = mr_str_dup(id);
+}
+
+static int refuse_name(const json_t *scan, const char *name, struct mr_error *err)
+{
+	struct near near = { 0 };
+	char quoted[MR_STR_QUOTE_SIZE];
+	int r;
+
+	mr_str_nearest_init(&near.nearest, name);
+	for_each_id(scan, offer, &near);
+	mr_str_quote(quoted, sizeof(quoted), name);
+	if (near.best)
+		r = mr_err(err, MR_E_USAGE, ENOENT, "there is no section %s; did you mean %.200s?",
+			   quoted, near.best);
+	else
+		r = mr_err(err, MR_E_USAGE, ENOENT,
+			   "there is no section %s; menace sections scan %.200s lists them", quoted,
+			   mr_json_text_or_empty(scan, "folder"));
+	free(near.best);
+	return r;
+}
+
+/* Nothing is left to run: were some meant, or none at all? */
+static int refuse_none(const struct choosing *c, const json_t *scan, struct mr_error *err)
+{
+	const json_t *first = json_array_get(c->passed_by, 0);
+	const char *folder = mr_json_text_or_empty(scan, "folder");
 	char quoted[MR_STR_QUOTE_SIZE];
 
-	for (size_t i = 0; names[i]; i++) {
-		const char *best = c->nearest[i].best;
-
-		if (c->met[i])
-			continue;
-		mr_str_quote(quoted, sizeof(quoted), names[i]);
-		if (best)
-			return mr_err(err, MR_E_USAGE, ENOENT,
-				      "there is no section %s; did you mean %.200s?", quoted, best);
+	if (first)
 		return mr_err(err, MR_E_USAGE, ENOENT,
-			      "there is no section %s; menace sections scan %.200s lists them",
-			      quoted, mr_json_text_or_empty(scan, "folder"));
-	}
-	if (json_array_size(c->chosen) > 0)
-		return 0;
+			      "none of the %zu sections that are meant can be run; the first is "
+			      "%.200s: %.200s",
+			      json_array_size(c->passed_by),
+			      mr_json_text_or_empty(first, "section"),
+			      mr_json_text_or_empty(first, "why"));
+	if (c->choice->n_match > 0)
+		return mr_err(err, MR_E_USAGE, ENOENT,
+			      "no section matches %s%s; menace sections scan %.200s lists them",
+			      mr_str_quote(quoted, sizeof(quoted), c->choice->match[0]),
+			      c->choice->n_match > 1 ? " or another pattern" : "", folder);
 	return mr_err(err, MR_E_USAGE, ENOENT,
-		      c->choice->n_match > 0 ? "no section that can be called matches"
-					     : "there is no function that can be called with "
-					       "stubs; name a section");
+		      "no function or method is found in the Python files of %.200s; menace "
+		      "sections scan lists what is",
+		      folder);
 }
+
+static int refuse_unmet(const struct choosing *c, const json_t *scan, struct mr_error *err)
+{
+	const size_t n = json_array_size(c->chosen);
+
+	for (size_t i = 0; c->choice->names[i]; i++)
+		if (!c->met[i])
+			return refuse_name(scan, c->choice->names[i], err);
+	if (n > MR_SECTION_RUNS_MAX)
+		return mr_err(err, MR_E_USAGE, E2BIG,
+			      "%zu sections are chosen, over %d; choose fewer with --match or by "
+			      "their names",
+			      n, MR_SECTION_RUNS_MAX);
+	return n > 0 ? 0 : refuse_none(c, scan, err);
+}
+
+/* --- all of them ------------------------------------------------------------ */
 
 static int take_all(struct choosing *c, const json_t *scan, struct mr_error *err)
 {
@@ -199,6 +299,7 @@ static int take_all(struct choosing *c, const json_t *scan, struct mr_error *err
 		const json_t *file = json_array_get(files, i);
 		const json_t *sections = json_object_get(file, "sections");
 
+		find_inits(c, sections);
 		for (size_t k = 0; r == 0 && k < json_array_size(sections); k++)
 			r = take_section(c, file, json_array_get(sections, k), err);
 	}
@@ -209,7 +310,7 @@ int mr_section_choose(const json_t *scan, const struct mr_section_choice *choice
 		      json_t **ret_passed_by, struct mr_error *err)
 {
 	struct choosing c = { .choice = choice,
-			      .ids = json_array(),
+			      .inits = json_object(),
 			      .chosen = json_array(),
 			      .passed_by = json_array() };
 	size_t n = 0;
@@ -218,18 +319,14 @@ int mr_section_choose(const json_t *scan, const struct mr_section_choice *choice
 	while (choice->names[n])
 		n++;
 	c.met = mr_str_alloc((n + 1) * sizeof(*c.met));
-	c.nearest = mr_str_alloc((n + 1) * sizeof(*c.nearest));
-	for (size_t i = 0; i < n; i++)
-		mr_str_nearest_init(&c.nearest[i], choice->names[i]);
 	r = take_all(&c, scan, err);
 	if (r == 0) {
 		*ret = json_incref(c.chosen);
 		*ret_passed_by = json_incref(c.passed_by);
 	}
-	json_decref(c.ids);
+	json_decref(c.inits);
 	json_decref(c.chosen);
 	json_decref(c.passed_by);
 	free(c.met);
-	free(c.nearest);
 	return r;
 }

@@ -17,11 +17,15 @@ struct mr_section_choice {
 	size_t n_match;
 };
 
+#define MR_SECTION_RUNS_MAX 10000 /* sections that are chosen at once */
+
 /* *ret: [{"id", "path", "section", "module", "construct"}], in the order of the scan, "section" and
  * "module" are of the scan and "construct" is the section of __init__ or null; *ret_passed_by: [{"section",
  * "why"}], which were meant and cannot be run.  New references.  MR_E_USAGE: a name that is none, with a
- * hint; a pattern or all that match nothing. */
+ * hint; a pattern or all that match nothing; more than MR_SECTION_RUNS_MAX. */
 int mr_section_choose(const json_t *scan, const struct mr_section_choice *choice, json_t **ret,
 		      json_t **ret_passed_by, struct mr_error *err);
 /* Is it a method that needs no object of its class? */
 bool mr_section_is_static(const json_t *section);
+/* Is it one that gets neither the object nor the class? */
+bool mr_section_has_no_self(const json_t *section);

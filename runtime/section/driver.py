@@ -1,13 +1,15 @@
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: Apache-2.0
 #
 # Calls one section of a Python file: run in a sandbox by menace, embedded at build time
 #
-# Standard input has {"path", "name", "kind", "arguments": [{"name", "keyword", "value" or "base64"}],
-# "construct": the same for the class of a method}.  What came of the call goes to standard output as one
+# Standard input has {"path", "name", "kind", "decorators": [text], "arguments": [{"name", "keyword", "value" or
+# "base64"}], "construct": the same for the class of a method}.  What came of the call goes to standard output as one
 # line of JSON; what the section itself writes there goes to standard error.  It all happens in one
 # process with the section: whoever reads the line takes it for what the program says of itself.
 import base64
 import datetime
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -123,6 +125,49 @@ def finish(value):
     return value
 
 
+def call_function(function, request):
+    args, kwargs = arguments_of(request["arguments"])
+    if hasattr(function, "register") and kwargs and not args:
+        args = [kwargs.pop(next(iter(kwargs)))]  # functools.singledispatch looks at what has no name
+    return function(*args, **kwargs)
+
+
+def is_read(target):
+    """Is a method of its class called when the attribute is read, as one of a property is?"""
+    if isinstance(target, classmethod):
+        target = target.__func__
+    return hasattr(type(target), "__get__") and not callable(target) and not isinstance(target, (staticmethod, classmethod))
+
+
+def read(owner, name, target, request):
+    value = getattr(owner, name)
+    if isinstance(target, (property, functools.cached_property)):
+        return value
+    if not inspect.isroutine(value) and not isinstance(value, functools.partial):
+        return value
+    return call_function(value, request)  # what was read is the method, as of a singledispatchmethod
+
+
+def write(owner, name, target, request):
+    if not hasattr(type(target), "__set__"):
+        raise TypeError("%s has no setter" % name)
+    args, kwargs = arguments_of(request["arguments"])
+    values = args + list(kwargs.values())
+    if len(values) == 1:
+        setattr(owner, name, values[0])
+    else:  # none, where that is the value of the stub; Python gives exactly one
+        target.fset(owner, *values)
+
+
+def access(owner, name, target, request):
+    """What is called by an access to the attribute: its setter, its deleter or else its getter."""
+    if any(text.endswith(".setter") for text in request["decorators"]):
+        return write(owner, name, target, request)
+    if any(text.endswith(".deleter") for text in request["decorators"]):
+        return delattr(owner, name)
+    return finish(read(owner, name, target, request))
+
+
 def call(module, request):
     if request["kind"] == "module":
         return None
@@ -131,13 +176,13 @@ def call(module, request):
     for name in names[:-1]:
         owner = getattr(owner, name)
     target = inspect.getattr_static(owner, names[-1])
-    if request["kind"] == "method" and not isinstance(target, (staticmethod, classmethod)):
+    is_method = request["kind"] == "method"
+    if is_method and not isinstance(target, (staticmethod, classmethod)):
         args, kwargs = arguments_of(request["construct"])
         owner = owner(*args, **kwargs)
-    if isinstance(target, property):
-        return finish(getattr(owner, names[-1]))
-    args, kwargs = arguments_of(request["arguments"])
-    return finish(getattr(owner, names[-1])(*args, **kwargs))
+    if is_method and is_read(target):
+        return access(owner, names[-1], target, request)
+    return finish(call_function(getattr(owner, names[-1]), request))
 
 
 def outcome_of(request, root):

@@ -1,10 +1,12 @@
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: Apache-2.0
 #
 # What is in Python files: run in a sandbox by menace, embedded at build time
 #
 # Standard input has files, each as a line {"n", "size"} and that many bytes.  For each one line goes to
 # standard output at once: {"n", "sections"} or {"n", "error": {"line", "message"}}.  Nothing of a file
-# is imported or run.  VERSION of scan.c changes with what is told here.
+# is imported or run.  Files are not trusted with our time: each node is looked at a fixed number of times,
+# however they are nested, and no text that is kept is longer than a fixed length.
 import ast
 import hashlib
 import json
@@ -43,11 +45,32 @@ TYPES = {
 TEXT_MAX = 200
 HINTS_MAX = 50
 SECTIONS_MAX = 10000
+NAME_MAX = 1000
+LIST_MAX = 1000  # decorators, bases, parameters
+PARTS_MAX = 8  # of a dotted name that are looked at
+FLAGS_MAX = 100  # nodes of the flags of os.open()
+REPLY_MAX = 8 << 20
+OPEN_TO_WRITE = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"}
+
+
+def plain(text):
+    """Without what is no text in JSON: NUL, and halves of characters."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def text_of(node):
-    text = ast.unparse(node)
+    text = plain(ast.unparse(node))
     return text if len(text) <= TEXT_MAX else text[:TEXT_MAX] + "..."
+
+
+def few(items, what):
+    if len(items) > LIST_MAX:
+        raise ValueError("over %d %s" % (LIST_MAX, what))
+    return items
+
+
+def texts_of(nodes, what):
+    return [text_of(node) for node in few(nodes, what)]
 
 
 def dotted(node):
@@ -91,6 +114,7 @@ def parameters_of(args):
     positional = [(a, "positional_only") for a in args.posonlyargs]
     positional += [(a, "positional_or_keyword") for a in args.args]
     defaults = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
+    few(positional + args.kwonlyargs, "parameters")
     for (arg, kind), default in zip(positional, defaults):
         rows.append((arg, kind, default, default is None))
     if args.vararg:
@@ -121,79 +145,131 @@ def now(node):
     return list(node.decorator_list) + [d for d in node.args.defaults + node.args.kw_defaults if d]
 
 
-class Hints(ast.NodeVisitor):
-    """What one section says of itself."""
+def children(node):
+    """In the order of the text, but for nodes that say nothing."""
+    found = []
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST) and field not in ("ctx", "op"):
+            found.append(value)
+    return found
 
-    def __init__(self, names, owner, inside):
-        self.names = names  # of the file's imports: as what -> module
+
+def annotations(node):
+    args = node.args
+    every = args.posonlyargs + args.args + [args.vararg] + args.kwonlyargs + [args.kwarg]
+    return [a.annotation for a in every if a and a.annotation] + ([node.returns] if node.returns else [])
+
+
+def kind_of_module(name):
+    first, _, rest = name.partition(".")
+    return BY_MODULE.get(first + "." + rest.partition(".")[0]) or BY_MODULE.get(first)
+
+
+def doc_of(node):
+    doc = (ast.get_docstring(node, clean=False) or "").strip()
+    return plain(doc.partition("\n")[0][:TEXT_MAX].expandtabs()[:TEXT_MAX]) or None
+
+
+def may_write(flags):
+    """Of os.open(); what is too long to look through may."""
+    for n, node in enumerate(ast.walk(flags)):
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if name in OPEN_TO_WRITE or n >= FLAGS_MAX:
+            return True
+    return False
+
+
+class Section:
+    """What one section says of itself and of those within it."""
+
+    def __init__(self, names, owner):
+        self.names = names  # of imports: as what -> module
         self.owner = owner  # class of a method, or None
-        self.inside = inside  # False: only what runs at the time of the import
+        self.before = []  # what its imports took the place of
         self.found = {}
         self.uses = set()  # names and methods of the same file
 
     def add(self, kind, node, what):
-        self.found.setdefault((kind, what), node.lineno)
+        if kind:
+            self.found.setdefault((kind, what[:TEXT_MAX]), node.lineno)
 
-    def module(self, name, node, what):
-        while name:
-            if name in BY_MODULE:
-                self.add(BY_MODULE[name], node, what)
-                return
-            name = name.rpartition(".")[0]
+    def bind(self, name, whole):
+        self.before.append((name, self.names.get(name)))
+        self.names[name] = whole[:TEXT_MAX]
 
-    def visit_FunctionDef(self, node):
-        if self.inside:
-            self.generic_visit(node)
-            return
-        for part in now(node):
-            self.visit(part)
+    def leave(self, outer):
+        """Its imports end with it, its hints are the outer one's, too."""
+        for name, whole in reversed(self.before):
+            if whole is None:
+                del self.names[name]
+            else:
+                self.names[name] = whole
+        if outer:
+            outer.uses |= self.uses
+            for key, line in self.found.items():
+                outer.found.setdefault(key, line)
 
-    visit_AsyncFunctionDef = visit_FunctionDef
+    def look_at(self, node):
+        """One node; those below it that are yet to be looked at."""
+        look = LOOKS.get(type(node))
+        return look(self, node) if look else children(node)
 
-    def visit_Import(self, node):
+    def look_import(self, node):
         for alias in node.names:
-            self.module(alias.name, node, "import " + alias.name)
-            self.names[alias.asname or alias.name.partition(".")[0]] = alias.name if alias.asname else alias.name.partition(".")[0]
+            self.add(kind_of_module(alias.name), node, "import " + alias.name)
+            first = alias.name.partition(".")[0]
+            self.bind(alias.asname or first, alias.name if alias.asname else first)
+        return ()
 
-    def visit_ImportFrom(self, node):
-        name = node.module or ""
+    def look_import_from(self, node):
+        name = (node.module or "")[:TEXT_MAX]
         for alias in node.names:
             whole = name + "." + alias.name
-            self.names[alias.asname or alias.name] = whole
+            self.bind(alias.asname or alias.name, whole)
             if not node.level:
-                self.module(whole, node, "from %s import %s" % (name, alias.name))
-                if name == "os" and alias.name in BY_OS_CALL:
-                    self.add(BY_OS_CALL[alias.name], node, "from os import " + alias.name)
+                self.add(kind_of_module(whole), node, "from %s import %s" % (name, alias.name))
+                if name == "os":
+                    self.add(BY_OS_CALL.get(alias.name), node, "from os import " + alias.name)
+        return ()
 
-    def visit_Name(self, node):
+    def look_name(self, node):
         self.uses.add(node.id)
-        if node.id in self.names:
-            self.module(self.names[node.id], node, self.names[node.id])
+        whole = self.names.get(node.id)
+        if whole:
+            self.add(kind_of_module(whole), node, whole)
+        return ()
 
-    def visit_Attribute(self, node):
-        name = dotted(node)
-        if name:
-            first, _, rest = name.partition(".")
-            if first in ("self", "cls") and self.owner:
-                self.uses.add(self.owner + "." + rest.partition(".")[0])
-            if first in self.names:
-                self.module(self.names[first] + "." + rest, node, self.names[first] + "." + rest)
-        self.generic_visit(node)
+    def look_attribute(self, node):
+        parts, below = [], node
+        while isinstance(below, ast.Attribute):
+            parts.append(below.attr)
+            below = below.value
+        if isinstance(below, ast.Name):
+            parts.reverse()
+            if below.id in ("self", "cls") and self.owner:
+                self.uses.add(self.owner + "." + parts[0])
+            whole = self.names.get(below.id)
+            for part in parts[:PARTS_MAX] if whole else ():
+                whole += "." + part
+                self.add(kind_of_module(whole), node, whole)
+        return (below,)
 
-    def visit_Call(self, node):
+    def look_call(self, node):
         name = dotted(node.func) or ""
         first, _, rest = name.partition(".")
         whole = self.names.get(first, first) + ("." + rest if rest else "")
         last = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if name in BUILTINS:
-            self.add(BUILTINS[name], node, name)
+        self.add(BUILTINS.get(name), node, name)
         if whole in ("open", "io.open", "builtins.open") or last == "open":
             self.opened(node, whole or last, 0 if last == "open" and whole not in ("io.open", "builtins.open", "os.open") else 1)
         if whole.startswith("os.") and whole[3:] in BY_OS_CALL:
             self.add(BY_OS_CALL[whole[3:]], node, whole)
-        elif last in BY_METHOD:
-            self.add(BY_METHOD[last], node, last)
-        self.generic_visit(node)
+        else:
+            self.add(BY_METHOD.get(last), node, last)
+        return children(node)
 
     def opened(self, node, what, at):
         mode = node.args[at] if len(node.args) > at else None
@@ -201,12 +277,34 @@ class Hints(ast.NodeVisitor):
             if keyword.arg in ("mode", "flags"):
                 mode = keyword.value
         if what == "os.open":
-            writes = mode is None or any(w in ast.unparse(mode) for w in ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"))
+            writes = mode is None or may_write(mode)
         elif mode is None:
             writes = False
         else:  # a mode that is decided later may be any
             writes = not isinstance(mode, ast.Constant) or not isinstance(mode.value, str) or bool(set(mode.value) & set("wax+"))
         self.add("write" if writes else "read", node, what)
+
+
+LOOKS = {
+    ast.Import: Section.look_import,
+    ast.ImportFrom: Section.look_import_from,
+    ast.Name: Section.look_name,
+    ast.Attribute: Section.look_attribute,
+    ast.Call: Section.look_call,
+    ast.Constant: lambda section, node: (),
+}
+
+
+class Scope:
+    """Where a definition is found, and what an end of it means."""
+
+    def __init__(self, section, prefix, inside, owner, row=None, outer=None):
+        self.section = section  # None: the module, of which the import was looked at before
+        self.prefix = prefix
+        self.inside = inside  # module, class, function
+        self.owner = owner
+        self.row = row
+        self.outer = outer
 
 
 class File:
@@ -219,61 +317,93 @@ class File:
         self.rows = []
         self.seen = {}
 
-    def hints_of(self, nodes, owner, inside):
-        hints = Hints(dict(self.names) if inside else self.names, owner, inside)
-        for node in nodes:
-            hints.visit(node)
-        return hints
-
-    def add(self, kind, name, node, first, last, hints, extra):
+    def add(self, kind, name, node, first, last, extra):
         if len(self.rows) >= SECTIONS_MAX:
             raise ValueError("over %d sections" % SECTIONS_MAX)
+        if len(name) > NAME_MAX:
+            raise ValueError("the name of a section is over %d characters" % NAME_MAX)
+        if last > max(1, len(self.lines)):
+            raise ValueError("its encoding hides lines")
         count = self.seen[name] = self.seen.get(name, 0) + 1
-        source = b"".join(self.lines[first - 1 : last])
-        found = sorted(hints.found.items(), key=lambda item: (item[1], item[0]))
-        doc = ast.get_docstring(node)
         row = {
             "name": name if count == 1 else "%s#%d" % (name, count),
             "kind": kind,
             "first": first,
             "last": last,
-            "doc": doc.strip().split("\n")[0][:TEXT_MAX] if doc and doc.strip() else None,
-            "sha256": hashlib.sha256(source).hexdigest(),
-            "hints": [{"kind": k, "what": w[:TEXT_MAX], "line": line} for (k, w), line in found[:HINTS_MAX]],
+            "doc": doc_of(node),
+            "sha256": hashlib.sha256(b"".join(self.lines[first - 1 : last])).hexdigest(),
+            "_plain": name,
         }
         row.update(extra)
-        row["_plain"], row["_uses"], row["_kinds"] = name, hints.uses, {k for (k, _), _ in found}
         self.rows.append(row)
+        return row
 
-    def definition(self, node, prefix, inside, owner):
-        name = prefix + node.name
-        decorators = [text_of(d) for d in node.decorator_list]
+    def close(self, row, section):
+        found = sorted(section.found.items(), key=lambda item: (item[1], item[0]))
+        row["hints"] = [{"kind": k, "what": w, "line": line} for (k, w), line in found[:HINTS_MAX]]
+        row["_uses"], row["_kinds"] = section.uses, {k for (k, _), _ in found}
+
+    def open(self, node, scope):
+        """The scope of a definition, and what of it is looked at there."""
+        name = scope.prefix + node.name
+        decorators = texts_of(node.decorator_list, "decorators")
         first = min([node.lineno] + [d.lineno for d in node.decorator_list])
         if isinstance(node, ast.ClassDef):
-            hints = self.hints_of([node], None, True)
-            self.add("class", name, node, first, node.end_lineno, hints,
-                     {"decorators": decorators, "bases": [text_of(b) for b in node.bases]})
-            self.walk(node.body, name + ".", "class" if inside != "function" else inside, name)
-            return
-        kind = {"module": "function", "class": "method", "function": "nested"}[inside]
-        hints = self.hints_of(now(node) + node.body, owner, True)
-        self.add(kind, name, node, first, node.end_lineno, hints,
-                 {"async": isinstance(node, ast.AsyncFunctionDef), "decorators": decorators,
-                  "parameters": parameters_of(node.args), "returns": text_of(node.returns) if node.returns else None})
-        self.walk(node.body, name + ".<locals>.", "function", owner)
+            row = self.add("class", name, node, first, node.end_lineno,
+                           {"decorators": decorators, "bases": texts_of(node.bases, "bases")})
+            inside = "function" if scope.inside == "function" else "class"
+            return Scope(Section(self.names, None), name + ".", inside, name, row, scope), children(node)
+        kind = {"module": "function", "class": "method", "function": "nested"}[scope.inside]
+        row = self.add(kind, name, node, first, node.end_lineno,
+                       {"async": isinstance(node, ast.AsyncFunctionDef), "decorators": decorators,
+                        "parameters": parameters_of(node.args), "returns": text_of(node.returns) if node.returns else None})
+        return Scope(Section(self.names, scope.owner), name + ".<locals>.", "function", scope.owner, row, scope), now(node) + node.body
 
-    def walk(self, body, prefix, inside, owner):
-        todo = list(body)
+    def look_through(self):
+        """All definitions, each once, those within others as well."""
+        scope = Scope(None, "", "module", None)
+        todo = self.tree.body[::-1]
         while todo:
-            node = todo.pop(0)
-            if isinstance(node, DEFINITIONS):
-                self.definition(node, prefix, inside, owner)
-            elif isinstance(node, ast.stmt):  # an "if" or a "try" around it
-                todo = [n for n in ast.iter_child_nodes(node) if isinstance(n, (ast.stmt, ast.ExceptHandler, ast.match_case))] + todo
-            elif isinstance(node, (ast.ExceptHandler, ast.match_case)):
-                todo = list(node.body) + todo
+            node = todo.pop()
+            if isinstance(node, Scope):  # its end
+                self.close(node.row, node.section)
+                node.section.leave(node.outer.section)
+                scope = node.outer
+            elif isinstance(node, DEFINITIONS):
+                if scope.section and isinstance(node, FUNCTIONS):
+                    for part in annotations(node):
+                        self.look_below(scope.section, [part])
+                scope, below = self.open(node, scope)
+                todo.append(scope)
+                todo += below[::-1]
+            elif scope.section:
+                todo += scope.section.look_at(node)[::-1]
+            else:  # an "if" or a "try" around it
+                todo += [n for n in children(node) if isinstance(n, (ast.stmt, ast.ExceptHandler, ast.match_case))][::-1]
 
-    def spread(self, last):
+    @staticmethod
+    def look_below(section, nodes):
+        """Of functions only what runs where they are defined."""
+        todo = nodes[::-1]
+        while todo:
+            node = todo.pop()
+            todo += (now(node) if isinstance(node, FUNCTIONS) else section.look_at(node))[::-1]
+
+    def find_live(self):
+        """Of one name the last definition lives, and of a property its setter and its deleter do, too."""
+        live = {}
+        for row in self.rows:
+            accessor = accessor_of(row)
+            if accessor is None:
+                live[row["_plain"]] = {}
+            live.setdefault(row["_plain"], {})[accessor or "getter"] = row
+            row["_live"] = False
+        for rows in live.values():
+            for row in rows.values():
+                row["_live"] = True
+        return live
+
+    def spread(self, live):
         """Kinds of what is used are kinds of whoever uses it; each pair is looked at once for a kind."""
         users = {}
         for row in self.rows:
@@ -281,12 +411,12 @@ class File:
             if row["kind"] == "method":
                 uses = uses | {row["_plain"].rpartition(".")[0] + ".__init__"}
             for name in uses:
-                if name and name in last:
+                if name and name in live:
                     users.setdefault(name, []).append(row)
         todo = [row for row in self.rows if row["_kinds"]]
         while todo:
             row = todo.pop()
-            if last[row["_plain"]] is not row:
+            if not row["_live"]:
                 continue
             for user in users.get(row["_plain"], []):
                 if not row["_kinds"] <= user["_kinds"]:
@@ -294,30 +424,40 @@ class File:
                     todo.append(user)
 
     def finish(self):
-        last = {row["_plain"]: row for row in self.rows}
-        self.spread(last)
+        self.spread(self.find_live())
         for row in self.rows:
-            row["shadowed"] = row is not last[row["_plain"]]
+            row["shadowed"] = not row["_live"]
             row["reach"] = sorted(row["_kinds"])
-            for key in ("_plain", "_uses", "_kinds"):
+            for key in ("_plain", "_uses", "_kinds", "_live"):
                 del row[key]
         return self.rows
 
     def sections(self):
-        hints = self.hints_of(self.tree.body, None, False)
-        self.add("module", "", self.tree, 1, max(1, len(self.lines)), hints, {})
-        self.rows[0]["_uses"] = set()  # an import calls what it calls; names alone are no calls
-        self.walk(self.tree.body, "", "module", None)
+        module = Section(self.names, None)
+        row = self.add("module", "", self.tree, 1, max(1, len(self.lines)), {})
+        self.look_below(module, self.tree.body)
+        self.close(row, module)
+        row["_uses"] = set()  # an import calls what it calls; names alone are no calls
+        self.look_through()
         return self.finish()
+
+
+def accessor_of(row):
+    """What a definition adds to the property of its own name, as in "@x.setter def x"; None: it is one by itself."""
+    name = row["_plain"].rpartition(".")[2]
+    for accessor in ("getter", "setter", "deleter"):
+        if row["kind"] == "method" and name + "." + accessor in row["decorators"]:
+            return accessor
+    return None
 
 
 def look_at(source):
     try:
         return {"sections": File(source).sections()}
     except SyntaxError as e:
-        return {"error": {"line": e.lineno or 0, "message": str(e.msg)[:TEXT_MAX]}}
+        return {"error": {"line": e.lineno or 0, "message": plain(str(e.msg)[:TEXT_MAX])}}
     except (ValueError, RecursionError, MemoryError, UnicodeError) as e:
-        return {"error": {"line": 0, "message": ("%s: %s" % (type(e).__name__, e))[:TEXT_MAX]}}
+        return {"error": {"line": 0, "message": plain(("%s: %s" % (type(e).__name__, e))[:TEXT_MAX])}}
 
 
 def main():
@@ -328,8 +468,10 @@ def main():
             break
         head = json.loads(line)
         reply = look_at(sys.stdin.buffer.read(head["size"]))
-        reply["n"] = head["n"]
-        sys.stdout.write(json.dumps(reply, ensure_ascii=True, sort_keys=True) + "\n")
+        text = json.dumps(dict(reply, n=head["n"]), ensure_ascii=True, sort_keys=True)
+        if len(text) > REPLY_MAX:
+            text = json.dumps({"n": head["n"], "error": {"line": 0, "message": "what is in it is over 8 MiB of text"}})
+        sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 

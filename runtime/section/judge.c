@@ -12,9 +12,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "runtime/backend/document.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/str.h"
+#include "runtime/flow/output.h"
 
 #define OUTPUT_MAX 4096 /* bytes of what it wrote in a row */
 #define EXAMPLES_MAX 20
@@ -82,19 +83,25 @@ static bool has_losses(const json_t *telemetry)
 	       json_integer_value(mr_json_at(telemetry, "books", "processes_not_listed", NULL)) > 0;
 }
 
-/* All but the first process of the sandbox and the program itself. */
+/* All but the first process of the sandbox and the program itself, which is the next; in a container the
+ * first is not listed. */
 static json_t *see_processes(const json_t *result, json_t *examples)
 {
 	const json_t *telemetry = json_object_get(result, "telemetry");
 	const json_t *processes = json_object_get(telemetry, "processes");
+	bool has_program = false;
 	json_int_t n = 0;
 
 	for (size_t i = 0; i < json_array_size(processes); i++) {
 		const json_t *process = json_array_get(processes, i);
 		const char *exe = mr_json_text_or_empty(process, "exe");
 
-		if (json_integer_value(json_object_get(process, "inner_pid")) <= 2)
+		if (json_integer_value(json_object_get(process, "inner_pid")) == 1)
 			continue;
+		if (!has_program) {
+			has_program = true;
+			continue;
+		}
 		n++;
 		add_example(examples,
 			    json_sprintf("process %s",
@@ -118,9 +125,12 @@ static const struct {
 
 static bool has(const json_t *list, const char *kind)
 {
-	for (size_t i = 0; i < json_array_size(list); i++)
-		if (strcmp(json_string_value(json_array_get(list, i)), kind) == 0)
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *its = json_string_value(json_array_get(list, i));
+
+		if (its && strcmp(its, kind) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -180,12 +190,13 @@ static json_t *take_members(const json_t *said)
 static json_t *take_outcome(const json_t *result)
 {
 	static const char *const states[] = { "returned", "raised", "not_imported" };
-	const char *text = mr_json_text_or_empty(json_object_get(result, "stdout"), "text");
+	const json_t *stream = json_object_get(result, "stdout");
+	const char *text = mr_json_text_or_empty(stream, "text");
 	const char *end = strchr(text, '\n');
 	mr_auto_json json_t *said = NULL;
 	const char *state;
 
-	if (text[0] == '\0')
+	if (text[0] == '\0' && json_integer_value(json_object_get(stream, "bytes")) == 0)
 		return unknown_outcome("it ended without a word");
 	if (!end || end[1] != '\0' ||
 	    mr_json_parse(text, (size_t)(end - text), "outcome", &said, NULL) < 0)
@@ -238,18 +249,6 @@ static const char *find_state(const json_t *result, const json_t *outcome)
 		       : "ended";
 }
 
-static json_t *end_of_output(const json_t *stream)
-{
-	const char *text = json_string_value(json_object_get(stream, "text"));
-	size_t begin = text && strlen(text) > OUTPUT_MAX ? strlen(text) - OUTPUT_MAX : 0;
-
-	if (!text)
-		return json_null();
-	while (begin > 0 && ((unsigned char)text[begin] & 0xc0) == 0x80)
-		begin++;
-	return json_string(text + begin);
-}
-
 static json_t *list_events(const json_t *result)
 {
 	const json_t *events = mr_json_at(result, "telemetry", "events", NULL);
@@ -271,11 +270,12 @@ static json_t *list_events(const json_t *result)
 json_t *mr_section_judge(const json_t *chosen, const json_t *result, json_t *inputs)
 {
 	const char *message = mr_json_text_or_empty(json_object_get(result, "error"), "message");
+	const char *reason = mr_json_text_or_empty(result, "reason");
 	const json_t *usage = json_object_get(result, "usage");
 	json_t *row, *outcome;
 
-	if (message[0] || strcmp(mr_json_text_or_empty(result, "reason"), "setup_error") == 0)
-		return mr_section_broken(chosen, message[0] ? message : "setup_error", inputs);
+	if (message[0] || mr_document_not_begun(reason))
+		return mr_section_broken(chosen, message[0] ? message : reason, inputs);
 	row = begin_row(chosen, inputs);
 	outcome = take_outcome(result);
 	json_object_set_new(row, "state", json_string(find_state(result, outcome)));
@@ -289,7 +289,7 @@ json_t *mr_section_judge(const json_t *chosen, const json_t *result, json_t *inp
 			    copy(mr_json_at(usage, "memory", "peak_bytes", NULL)));
 	json_object_set_new(row, "denials", copy(json_object_get(result, "denials")));
 	json_object_set_new(row, "events", list_events(result));
-	json_object_set_new(row, "output", end_of_output(json_object_get(result, "stderr")));
+	mr_output_tell(row, "output", json_object_get(result, "stderr"), OUTPUT_MAX);
 	compare(chosen, result, row);
 	return row;
 }

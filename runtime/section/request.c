@@ -67,14 +67,12 @@ static int add_arguments(const json_t *section, size_t first, const struct mr_in
 	return r;
 }
 
-static bool is_staticmethod(const json_t *section)
+/* A module has none.  New reference. */
+static json_t *decorators_of(const json_t *section)
 {
-	const json_t *decorators = json_object_get(section, "decorators");
+	json_t *decorators = json_object_get(section, "decorators");
 
-	for (size_t i = 0; i < json_array_size(decorators); i++)
-		if (strcmp(json_string_value(json_array_get(decorators, i)), "staticmethod") == 0)
-			return true;
-	return false;
+	return decorators ? json_incref(decorators) : json_array();
 }
 
 int mr_section_request(const json_t *chosen, const struct mr_input_opts *opts, json_t **ret,
@@ -96,15 +94,15 @@ int mr_section_request(const json_t *chosen, const struct mr_input_opts *opts, j
 	if (strcmp(kind, "class") == 0)
 		r = add_arguments(init, 1, &all, arguments, inputs, err);
 	else
-		r = add_arguments(section, is_method && !is_staticmethod(section), &all, arguments,
-				  inputs, err);
+		r = add_arguments(section, is_method && !mr_section_has_no_self(section), &all,
+				  arguments, inputs, err);
 	if (r == 0 && is_method && !mr_section_is_static(section))
 		r = add_arguments(init, 1, &all, construct, inputs, err);
 	if (r < 0)
 		return r;
-	*ret = json_pack("{s:O, s:s, s:s, s:O, s:O}", "path", json_object_get(chosen, "path"),
-			 "name", name, "kind", kind, "arguments", arguments, "construct",
-			 construct);
+	*ret = json_pack("{s:O, s:s, s:s, s:o, s:O, s:O}", "path", json_object_get(chosen, "path"),
+			 "name", name, "kind", kind, "decorators", decorators_of(section),
+			 "arguments", arguments, "construct", construct);
 	mr_assert(*ret);
 	*ret_inputs = json_incref(inputs);
 	return 0;

@@ -5,7 +5,9 @@
  * Files are read here, once, and their contents go into the sandbox: what was hashed is what was parsed,
  * and the parser sees nothing else.  Many files share one run, for a start costs more than parsing.  Each
  * file has a line of its own in the reply, written at once, so when a run is ended early the file after the
- * last line is what ended it; the run after that goes on with the next one.
+ * last line may be what ended it: it is asked for again alone, and only what ends a run of its own is to
+ * blame.  The runs after that go on with the others, alone until one comes to its end, for as long as such
+ * ends have not taken too long.
  */
 #include "runtime/section/scan.h"
 
@@ -23,16 +25,18 @@
 #include "runtime/base/log.h"
 #include "runtime/base/loop.h"
 #include "runtime/base/str.h"
-#include "runtime/section/box.h"
+#include "runtime/flow/box.h"
 #include "runtime/section/cache.h"
 #include "runtime/section/embedded.h"
+#include "runtime/section/reply.h"
 #include "runtime/section/walk.h"
 
 #define WALL_MS 20000
 #define MEMORY (768u << 20)
 #define REPLY_MAX (15u << 20)
 #define BATCH_BYTES (2u << 20) /* of files in one run */
-#define BROKEN_MAX 8 /* runs that were ended early */
+#define BROKEN_MS 120000 /* of runs that one file ended */
+#define TOLD_MAX ((size_t)64 << 20) /* bytes of all replies, with those that were kept */
 
 /* One content that the cache does not know. */
 struct unknown {
@@ -46,8 +50,11 @@ struct scan {
 	char folder[PATH_MAX], name[MR_HASH_HEX_SIZE], version[MR_HASH_HEX_SIZE];
 	json_t *files; /* {"path", "size", "sha256"} */
 	json_t *before, *known; /* by hash: of the cache, and what is in the folder now */
+	json_t *unsure; /* by hash: ends of ours, which are tried again the next time */
 	struct unknown *unknown;
-	size_t n_unknown, cap, n_cached, n_broken;
+	size_t n_unknown, cap, n_cached, n_forged;
+	size_t n_told; /* bytes of replies */
+	uint64_t broken_ms;
 };
 
 char *mr_section_id(const char *path, const char *name)
@@ -67,11 +74,16 @@ static int take_file(const char *path, char **data, size_t size, void *owner, st
 	mr_hash_hex(*data, size, sha256);
 	json_array_append_new(s->files, json_pack("{s:s, s:I, s:s}", "path", path, "size",
 						  (json_int_t)size, "sha256", sha256));
-	found = json_object_get(s->before, sha256);
-	if (found)
-		s->n_cached++;
-	if (json_object_get(s->known, sha256))
+	if (json_object_get(s->known, sha256)) {
+		s->n_cached += !json_is_null(json_object_get(s->known, sha256));
 		return 0;
+	}
+	found = json_object_get(s->before, sha256);
+	if (found && !mr_section_reply_fits(found, *data, size)) {
+		s->n_forged++;
+		found = NULL;
+	}
+	s->n_cached += found != NULL;
 	json_object_set_new(s->known, sha256, found ? json_incref(found) : json_null());
 	if (found)
 		return 0;
@@ -83,60 +95,45 @@ static int take_file(const char *path, char **data, size_t size, void *owner, st
 
 /* --- replies --------------------------------------------------------------- */
 
-static bool is_shaped(const json_t *row)
+/* Nothing that the parser said: an end of ours. */
+static void give_up(struct scan *s, struct unknown *u, const char *why)
 {
-	static const struct {
-		const char *key;
-		json_type type;
-	} members[] = {
-		{ "name", JSON_STRING },   { "kind", JSON_STRING }, { "first", JSON_INTEGER },
-		{ "last", JSON_INTEGER },  { "hints", JSON_ARRAY }, { "reach", JSON_ARRAY },
-		{ "sha256", JSON_STRING },
-	};
+	json_object_set_new(s->unsure, u->sha256,
+			    json_pack("{s:{s:i, s:s}}", "error", "line", 0, "message", why));
+}
 
-	for (size_t i = 0; i < N_ELEMENTS(members); i++) {
-		const json_t *member = json_object_get(row, members[i].key);
+/* The line of the n-th file of a run, held against it; false: it is none. */
+static bool take_reply(struct scan *s, struct unknown *u, size_t n, const char *line, size_t size)
+{
+	mr_auto_json json_t *reply = NULL;
 
-		if (!member || json_typeof(member) != members[i].type)
-			return false;
+	if (mr_json_parse(line, size, "reply", &reply, NULL) < 0 ||
+	    !json_is_integer(json_object_get(reply, "n")) ||
+	    json_integer_value(json_object_get(reply, "n")) != (json_int_t)n)
+		return false;
+	json_object_del(reply, "n");
+	if (!mr_section_reply_fits(reply, u->data, u->size))
+		return false;
+	if (s->n_told + size > TOLD_MAX) {
+		give_up(s, u, "left out: what is in all files is over 64 MiB of text");
+		return true;
 	}
+	s->n_told += size;
+	json_object_set(s->known, u->sha256, reply);
 	return true;
-}
-
-static bool is_reply(const json_t *reply)
-{
-	const json_t *error = json_object_get(reply, "error");
-	const json_t *sections = json_object_get(reply, "sections");
-
-	if (error)
-		return json_is_integer(json_object_get(error, "line")) &&
-		       json_is_string(json_object_get(error, "message"));
-	for (size_t i = 0; i < json_array_size(sections); i++)
-		if (!is_shaped(json_array_get(sections, i)))
-			return false;
-	return json_array_size(sections) > 0;
-}
-
-static json_t *make_error(const char *message)
-{
-	return json_pack("{s:{s:i, s:s}}", "error", "line", 0, "message", message);
 }
 
 /* Lines of whole replies, from the first-th unknown on; how many there were. */
 static size_t take_replies(struct scan *s, size_t first, size_t n, const char *text)
 {
-	struct mr_error why = MR_ERROR_INIT;
 	size_t done = 0;
 
 	for (const char *end; done < n && (end = strchr(text, '\n')); text = end + 1) {
-		mr_auto_json json_t *reply = NULL;
+		struct unknown *u = &s->unknown[first + done];
 
-		if (mr_json_parse(text, (size_t)(end - text), "reply", &reply, &why) < 0 ||
-		    json_integer_value(json_object_get(reply, "n")) != (json_int_t)done ||
-		    !is_reply(reply))
+		if (!take_reply(s, u, done, text, (size_t)(end - text)))
 			break;
-		json_object_del(reply, "n");
-		json_object_set(s->known, s->unknown[first + done].sha256, reply);
+		free(mr_take_ptr(u->data));
 		done++;
 	}
 	return done;
@@ -163,12 +160,12 @@ static char *why_ended(const json_t *result)
 
 /* --- runs ------------------------------------------------------------------ */
 
-static size_t fill_batch(const struct scan *s, size_t first, struct mr_buf *input)
+static size_t fill_batch(const struct scan *s, size_t first, bool alone, struct mr_buf *input)
 {
 	size_t n = 0;
 
 	while (first + n < s->n_unknown &&
-	       (n == 0 || input->len + s->unknown[first + n].size <= BATCH_BYTES)) {
+	       (n == 0 || (!alone && input->len + s->unknown[first + n].size <= BATCH_BYTES))) {
 		const struct unknown *u = &s->unknown[first + n];
 
 		mr_buf_printf(input, "{\"n\": %zu, \"size\": %zu}\n", n, u->size);
@@ -178,26 +175,27 @@ static size_t fill_batch(const struct scan *s, size_t first, struct mr_buf *inpu
 	return n;
 }
 
-static int run_box(const struct scan *s, struct mr_section_box *box, struct mr_loop *loop,
+static int run_box(const struct scan *s, struct mr_box *box, struct mr_loop *loop,
 		   const struct mr_buf *input, const json_t **ret, struct mr_error *err)
 {
-	const struct mr_section_box_opts opts = {
+	const struct mr_box_opts opts = {
 		.loop = loop,
 		.program = s->opts->program,
 		.store = s->opts->store,
 		.name = "sections",
-		.script = mr_section_extract_py,
+		.code = mr_section_extract_py,
+		.code_size = strlen(mr_section_extract_py),
 		.input = input->text,
 		.input_size = input->len,
 		.wall_ms = WALL_MS,
 		.memory_bytes = MEMORY,
 		.output_bytes = REPLY_MAX,
 	};
-	int r = mr_section_box_start(box, &opts, err);
+	int r = mr_box_start(box, &opts, err);
 
 	while (r >= 0 && !box->ended)
 		r = mr_loop_run_once(loop, -1, err);
-	return r < 0 ? r : mr_section_box_result(box, ret, err);
+	return r < 0 ? r : mr_box_result(box, ret, err);
 }
 
 static int judge(const json_t *result, struct mr_error *err)
@@ -211,14 +209,22 @@ static int judge(const json_t *result, struct mr_error *err)
 	return 0;
 }
 
-/* From the first-th unknown on; *ret_n of them are known afterwards. */
-static int run_batch(struct scan *s, struct mr_loop *loop, size_t first, size_t *ret_n,
+/* Whether a run came to its end, or to as much as it may say. */
+static bool is_through(const json_t *result, size_t done, size_t n)
+{
+	return done == n ||
+	       (done > 0 && strcmp(mr_json_text_or_empty(result, "reason"), "output_limit") == 0);
+}
+
+/* From *first on, which moves; *alone: only that one, and afterwards whether the next is. */
+static int run_batch(struct scan *s, struct mr_loop *loop, size_t *first, bool *alone,
 		     struct mr_error *err)
 {
-	mr_cleanup(mr_section_box_deinit) struct mr_section_box box = { 0 };
+	mr_cleanup(mr_box_deinit) struct mr_box box = { 0 };
 	mr_auto_buf struct mr_buf input = { 0 };
 	const json_t *result = NULL;
-	const size_t n = fill_batch(s, first, &input);
+	const uint64_t began = mr_now_ns();
+	const size_t n = fill_batch(s, *first, *alone, &input);
 	size_t done;
 	int r = run_box(s, &box, loop, &input, &result, err);
 
@@ -226,29 +232,33 @@ static int run_batch(struct scan *s, struct mr_loop *loop, size_t first, size_t 
 		r = judge(result, err);
 	if (r < 0)
 		return r;
-	done = take_replies(s, first, n, find_said(result));
-	if (done < n &&
-	    (done == 0 || strcmp(mr_json_text_or_empty(result, "reason"), "output_limit") != 0)) {
+	done = take_replies(s, *first, n, find_said(result));
+	*alone = !is_through(result, done, n);
+	if (!is_through(result, done, n) && n == 1) {
 		mr_auto_free char *why = why_ended(result);
 
-		json_object_set_new(s->known, s->unknown[first + done++].sha256, make_error(why));
-		s->n_broken++;
+		give_up(s, &s->unknown[*first], why);
+		s->broken_ms += (mr_now_ns() - began) / 1000000;
+		done = 1;
 	}
-	*ret_n = done;
+	*first += done;
 	return 0;
 }
 
 static int run_all(struct scan *s, struct mr_error *err)
 {
 	struct mr_loop *loop = NULL;
-	size_t first = 0, n = 0;
+	size_t first = 0;
+	bool alone = false;
 	int r = s->n_unknown > 0 ? mr_loop_new(&loop, err) : 0;
 
-	for (; r == 0 && first < s->n_unknown && s->n_broken < BROKEN_MAX; first += n)
-		r = run_batch(s, loop, first, &n, err);
+	while (r == 0 && first < s->n_unknown && s->broken_ms < BROKEN_MS && s->n_told < TOLD_MAX)
+		r = run_batch(s, loop, &first, &alone, err);
 	for (; r == 0 && first < s->n_unknown; first++)
-		json_object_set_new(s->known, s->unknown[first].sha256,
-				    make_error("not looked at: the parser was ended too often"));
+		give_up(s, &s->unknown[first],
+			s->broken_ms < BROKEN_MS
+				? "left out: what is in all files is over 64 MiB of text"
+				: "left out: parsers of other files were ended too often");
 	mr_loop_free(loop);
 	return r;
 }
@@ -268,14 +278,6 @@ static void find_version(struct scan *s)
 	mr_hash_hex(text, strlen(text), s->version);
 }
 
-/* Ends of ours are tried again the next time. */
-static bool is_certain(const json_t *found)
-{
-	const char *message = mr_json_text_or_empty(json_object_get(found, "error"), "message");
-
-	return !strstr(message, "parser was ended") && !strstr(message, "no usable answer");
-}
-
 static void save(struct scan *s)
 {
 	mr_auto_json json_t *certain = json_object();
@@ -287,7 +289,7 @@ static void save(struct scan *s)
 	    (s->n_unknown == 0 && json_object_size(s->known) == json_object_size(s->before)))
 		return;
 	json_object_foreach (s->known, sha256, found)
-		if (is_certain(found))
+		if (!json_is_null(found))
 			json_object_set(certain, sha256, found);
 	if (mr_section_cache_save(s->opts->cache, s->name, s->version, certain, &why) < 0)
 		mr_log_warn("what was found is not kept for the next time: %s", why.msg);
@@ -299,10 +301,10 @@ static json_t *make_document(const struct scan *s, json_t *left_out)
 
 	for (size_t i = 0; i < json_array_size(s->files); i++) {
 		json_t *file = json_array_get(s->files, i);
-		const json_t *found =
-			json_object_get(s->known, mr_json_text_or_empty(file, "sha256"));
+		const char *sha256 = mr_json_text_or_empty(file, "sha256");
+		json_t *found = json_object_get(s->unsure, sha256);
 
-		json_object_update(file, (json_t *)(uintptr_t)found);
+		json_object_update(file, found ? found : json_object_get(s->known, sha256));
 		n_sections += json_array_size(json_object_get(file, "sections"));
 		n_errors += json_object_get(file, "error") != NULL;
 	}
@@ -320,6 +322,10 @@ static int scan_all(struct scan *s, json_t **ret, struct mr_error *err)
 
 	if (r < 0)
 		return r;
+	if (s->n_forged > 0)
+		mr_log_warn("of what was found before, %zu files are not as it is told: they are "
+			    "looked at anew (%s/%s.json)",
+			    s->n_forged, s->opts->cache, s->name);
 	r = run_all(s, err);
 	if (r < 0) {
 		json_decref(left_out);
@@ -340,6 +346,7 @@ int mr_section_scan(const struct mr_section_scan_opts *opts, json_t **ret, struc
 	s->opts = opts;
 	s->files = json_array();
 	s->known = json_object();
+	s->unsure = json_object();
 	if (!realpath(opts->folder, s->folder))
 		r = mr_err(err, MR_E_USAGE, errno, "%s: %m",
 			   mr_str_quote(quoted, sizeof(quoted), opts->folder));
@@ -349,7 +356,8 @@ int mr_section_scan(const struct mr_section_scan_opts *opts, json_t **ret, struc
 	if (r == 0) {
 		mr_hash_hex(s->folder, strlen(s->folder), s->name);
 		find_version(s);
-		s->before = opts->cache ? mr_section_cache_load(opts->cache, s->name, s->version)
+		s->before = opts->cache ? mr_section_cache_load(opts->cache, s->name, s->version,
+								&s->n_told)
 					: json_object();
 		r = scan_all(s, ret, err);
 	}
@@ -358,6 +366,7 @@ int mr_section_scan(const struct mr_section_scan_opts *opts, json_t **ret, struc
 	free(s->unknown);
 	json_decref(s->files);
 	json_decref(s->known);
+	json_decref(s->unsure);
 	json_decref(s->before);
 	free(s);
 	return r;

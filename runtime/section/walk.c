@@ -24,7 +24,7 @@ struct walk {
 	mr_section_file_fn *fn;
 	void *owner;
 	json_t *first; /* of what is left out */
-	size_t n_left_out, n_files, n_bytes;
+	size_t n_left_out, n_by_rule, n_files, n_bytes, n_names;
 };
 
 struct names {
@@ -35,6 +35,7 @@ struct names {
 static int walk_folder(struct walk *w, int parent_fd, const char *name, const char *path,
 		       unsigned int depth, struct mr_error *err);
 
+/* Something that should have been looked at. */
 static void leave_out(struct walk *w, const char *path, const char *why)
 {
 	char quoted[MR_STR_QUOTE_SIZE * 4];
@@ -47,6 +48,12 @@ static void leave_out(struct walk *w, const char *path, const char *why)
 							: mr_str_quote(quoted, sizeof(quoted),
 								       path),
 						"why", why));
+}
+
+static void leave_out_by_rule(struct walk *w, const char *path, const char *why)
+{
+	w->n_by_rule++;
+	leave_out(w, path, why);
 }
 
 /* --- names ----------------------------------------------------------------- */
@@ -63,7 +70,20 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int read_names(int fd, struct names *ret)
+/* A file or a folder that is looked at, or told. */
+static bool is_meant(const struct dirent *entry)
+{
+	const char *name = entry->d_name;
+
+	if (mr_str_ends_with(name, ".py"))
+		return true;
+	if (name[0] == '.' || strcmp(name, "__pycache__") == 0)
+		return false;
+	return entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+}
+
+/* 1: not all of them, there are too many. */
+static int read_names(struct walk *w, int fd, struct names *ret)
 {
 	mr_auto_closedir DIR *dir = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 3));
 	const struct dirent *entry;
@@ -71,7 +91,10 @@ static int read_names(int fd, struct names *ret)
 	if (!dir)
 		return -errno;
 	while (errno = 0, (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "__pycache__") == 0)
+		if (w->n_names >= MR_SECTION_NAMES_MAX)
+			break;
+		w->n_names++;
+		if (!is_meant(entry))
 			continue;
 		ret->v = mr_str_grow(ret->v, ret->n, &ret->cap, sizeof(*ret->v));
 		ret->v[ret->n++] = mr_str_dup(entry->d_name);
@@ -80,7 +103,7 @@ static int read_names(int fd, struct names *ret)
 		return -errno;
 	if (ret->n > 0)
 		qsort(ret->v, ret->n, sizeof(*ret->v), compare_names);
-	return 0;
+	return entry != NULL;
 }
 
 /* One that a terminal, a line of text or a JSON document would not show as it is. */
@@ -155,10 +178,14 @@ static int take_name(struct walk *w, int folder_fd, const char *folder, const ch
 		return 0; /* gone meanwhile */
 	if (!python && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
 		return 0;
+	if (name[0] == '.' && S_ISDIR(st.st_mode))
+		return 0;
 	if (is_odd(name))
 		leave_out(w, path, "has an odd name");
 	else if (S_ISLNK(st.st_mode))
-		leave_out(w, path, "is a symbolic link");
+		leave_out_by_rule(w, path, "is a symbolic link");
+	else if (name[0] == '.')
+		leave_out_by_rule(w, path, "is hidden");
 	else if (S_ISDIR(st.st_mode) && depth >= MR_SECTION_DEPTH_MAX)
 		leave_out(w, path, "is over 64 folders deep");
 	else if (S_ISDIR(st.st_mode))
@@ -175,8 +202,12 @@ static int walk_folder(struct walk *w, int parent_fd, const char *name, const ch
 		openat(parent_fd, name,
 		       O_RDONLY | O_DIRECTORY | O_CLOEXEC | (depth > 0 ? O_NOFOLLOW : 0));
 	mr_cleanup(free_names) struct names names = { 0 };
-	int r = fd < 0 ? -errno : read_names(fd, &names);
+	int r = fd < 0 ? -errno : read_names(w, fd, &names);
 
+	if (r > 0) {
+		leave_out(w, path[0] ? path : ".", "there are over 1000000 names in all folders");
+		r = 0;
+	}
 	if (r < 0 && depth > 0) {
 		leave_out(w, path, "cannot be opened");
 		return 0;
@@ -198,7 +229,7 @@ int mr_section_walk(const char *folder, mr_section_file_fn *fn, void *owner, jso
 		json_decref(w.first);
 		return r;
 	}
-	*ret_left_out =
-		json_pack("{s:I, s:o}", "count", (json_int_t)w.n_left_out, "first", w.first);
+	*ret_left_out = json_pack("{s:I, s:I, s:o}", "count", (json_int_t)w.n_left_out, "missed",
+				  (json_int_t)(w.n_left_out - w.n_by_rule), "first", w.first);
 	return 0;
 }

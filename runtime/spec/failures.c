@@ -38,7 +38,6 @@ const char *mr_failure_needs_text(enum mr_failure_needs needs)
 		[MR_FAILURE_NEEDS_CALLS] = "Slows system calls.",
 		[MR_FAILURE_NEEDS_LINK] = "Needs net.mode loopback, stub or allowlist.",
 		[MR_FAILURE_NEEDS_MOCKS] = "Needs net.mode stub.",
-		[MR_FAILURE_NEEDS_VERSION] = "",
 	};
 
 	return texts[needs];
@@ -94,6 +93,14 @@ int mr_failures_parse(const char *text, uint32_t *ret, struct mr_error *err)
 	return 0;
 }
 
+bool mr_spec_names_failure(const struct mr_spec *spec, enum mr_failure_mode mode)
+{
+	uint32_t named = 0;
+
+	mr_assert(mr_failures_parse(spec->failure_modes, &named, NULL) == 0);
+	return named & MR_FAILURE_BIT(mode);
+}
+
 uint32_t mr_spec_failures(const struct mr_spec *spec)
 {
 	uint32_t mask = 0;
@@ -101,8 +108,14 @@ uint32_t mr_spec_failures(const struct mr_spec *spec)
 	mr_assert(mr_failures_parse(spec->failure_modes, &mask, NULL) == 0);
 	if (spec->failure_cpu_spike)
 		mask |= MR_FAILURE_BIT(MR_FAILURE_cpu_spike);
-	if (spec->failure_schema_drift)
+	if (spec->failure_invalid_config || spec->failure_invalid_param_types ||
+	    spec->failure_unexpected_api_calls)
+		mask |= MR_FAILURE_BIT(MR_FAILURE_user_misuse);
+	if (spec->failure_schema_drift || spec->failure_unexpected_input ||
+	    spec->failure_corrupt_payload)
 		mask |= MR_FAILURE_BIT(MR_FAILURE_schema_drift);
+	if (spec->failure_broken_auth)
+		mask |= MR_FAILURE_BIT(MR_FAILURE_flaky_upstream);
 	if (spec->failure_hostile_input || spec->failure_malicious_data ||
 	    (mask & MR_FAILURE_BIT(MR_FAILURE_malicious_data)))
 		mask |= MR_FAILURE_BIT(MR_FAILURE_hostile_input);
@@ -154,24 +167,6 @@ static int collect(const struct mr_json *json, uint32_t *mask, struct mr_error *
 	return 0;
 }
 
-/* What this version cannot make is refused at once, or recorded. */
-static int note_unmade(struct mr_spec *spec, const struct mr_json *json, uint32_t mask,
-		       struct mr_error *err)
-{
-	for (unsigned int i = 0; i < N_ELEMENTS(rows); i++) {
-		if (!(mask & MR_FAILURE_BIT(i)) || rows[i].needs != MR_FAILURE_NEEDS_VERSION)
-			continue;
-		if (!mr_spec_tolerates(spec, MR_PRESET_FAILURES))
-			return mr_json_err(json, err,
-					   "not enforced by this version: %s (%s); leave it out, "
-					   "or accept that with best_effort "
-					   "(--best-effort " MR_PRESET_FAILURES ")",
-					   rows[i].name, rows[i].help);
-		mr_preset_note_unenforced(spec, MR_PRESET_FAILURES);
-	}
-	return 0;
-}
-
 int mr_preset_take_failures(struct mr_spec *spec, const struct mr_json *json, enum mr_origin origin,
 			    struct mr_error *err)
 {
@@ -179,12 +174,8 @@ int mr_preset_take_failures(struct mr_spec *spec, const struct mr_json *json, en
 	uint32_t mask = 0;
 	int r = collect(json, &mask, err);
 
-	if (r == 0)
-		r = note_unmade(spec, json, mask, err);
-	if (r < 0)
+	if (r < 0 || !mask)
 		return r;
-	if (!mask)
-		return 0;
 	text = mr_failures_print(mask);
 	r = mr_spec_set_labelled(spec, MR_FIELD_failure_modes, text, false, origin, NULL, err);
 	return r < 0 ? mr_json_wrap(json, r, err) : 0;
@@ -195,8 +186,6 @@ int mr_preset_take_failures(struct mr_spec *spec, const struct mr_json *json, en
 const char *mr_failure_hindrance(const struct mr_spec *spec, enum mr_failure_mode mode)
 {
 	switch (rows[mode].needs) {
-	case MR_FAILURE_NEEDS_VERSION:
-		return "it is not made by this version";
 	case MR_FAILURE_NEEDS_LINK:
 		if (!mr_spec_has_link(spec))
 			return "it needs a network of the sandbox's own: net.mode loopback, stub "

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mr_error;
@@ -27,7 +28,6 @@ enum mr_failure_needs {
 	MR_FAILURE_NEEDS_CALLS,
 	MR_FAILURE_NEEDS_LINK,
 	MR_FAILURE_NEEDS_MOCKS,
-	MR_FAILURE_NEEDS_VERSION,
 };
 /* A sentence for the manual, or "". */
 const char *mr_failure_needs_text(enum mr_failure_needs needs);
@@ -44,6 +44,8 @@ const struct mr_failure_row *mr_failure_row(enum mr_failure_mode mode);
 int mr_failures_parse(const char *text, uint32_t *ret, struct mr_error *err);
 /* The names of a mask with commas between; malloc'd. */
 char *mr_failures_print(uint32_t mask);
+/* Is it in failure.modes itself, and not there by a flag that is a part of it? */
+bool mr_spec_names_failure(const struct mr_spec *spec, enum mr_failure_mode mode);
 /* The mask of failure.modes. */
 uint32_t mr_spec_failures(const struct mr_spec *spec);
 /* Why what is asked for does not allow it and what would; NULL: it does.  What only the kernel can

@@ -36,6 +36,16 @@ int mr_preset_take_failures(struct mr_spec *spec, const struct mr_json *json, en
 int mr_spec_check_failures(const struct mr_spec *spec, const struct mr_spec_labels *labels,
 			   struct mr_error *err);
 
+/* vm.c.  The variable VM_SETTINGS; after TIMEOUT, over which its own timeout wins. */
+#define MR_PRESET_VM "VM_SETTINGS"
+int mr_preset_take_vm(struct mr_spec *spec, const struct mr_json *json, enum mr_origin origin,
+		      struct mr_error *err);
+/* Where presets want a machine and nobody has said a time, it is longer: a machine has to boot.  A
+ * TIMEOUT or an option that comes later still wins. */
+void mr_preset_allow_for_boot(struct mr_spec *spec);
+int mr_spec_check_vm(const struct mr_spec *spec, const struct mr_spec_labels *labels,
+		     struct mr_error *err);
+
 /* Set a knob from a JSON value of a type that suits it: a string in the grammar of the knob, a
  * number, a boolean for BOOL; null for a knob whose default is "unset". */
 int mr_spec_set_json(struct mr_spec *spec, enum mr_field_id id, const struct mr_json *json,

@@ -306,6 +306,17 @@ const struct mr_spec_item *mr_spec_best_effort_items(size_t *ret_n)
 	return items;
 }
 
+/* Items of earlier versions, which never did without them. */
+static bool is_always_enforced(const char *item)
+{
+	static const char *const items[] = { "disk", "userns-nested", "proc-mask" };
+
+	for (size_t i = 0; i < N_ELEMENTS(items); i++)
+		if (strcmp(items[i], item) == 0)
+			return true;
+	return false;
+}
+
 static int add_best_effort_item(struct mr_spec *spec, const char *item, struct mr_error *err)
 {
 	char quoted[MR_STR_QUOTE_SIZE];
@@ -328,6 +339,12 @@ static int add_best_effort_item(struct mr_spec *spec, const char *item, struct m
 		return 0;
 	}
 	mr_str_quote(quoted, sizeof(quoted), item);
+	if (is_always_enforced(item))
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "item %s is no more: what it names is enforced on every host; leave "
+			      "it "
+			      "out",
+			      quoted);
 	if (nearest.best)
 		return mr_err(err, MR_E_USAGE, EINVAL, "unknown item %s; did you mean \"%s\"?",
 			      quoted, nearest.best);

@@ -88,7 +88,7 @@ static int take_file(struct mr_mock *mock, const struct mr_json *json, struct mr
 	return r < 0 ? mr_json_wrap(json, r, err) : 0;
 }
 
-/* status, delay, fail, exec: a text or a number. */
+/* status, delay, within, fail: a text or a number. */
 static int take_item(struct mr_mock *mock, const struct mr_json *json, struct mr_error *err)
 {
 	mr_auto_free char *text = NULL;
@@ -100,13 +100,38 @@ static int take_item(struct mr_mock *mock, const struct mr_json *json, struct mr
 	return r < 0 ? mr_json_wrap(json, r, err) : 0;
 }
 
+/* A text is split into words as on the command line, a list has them. */
+static int take_exec(struct mr_mock *mock, const struct mr_json *json, struct mr_error *err)
+{
+	struct mr_strv words = { 0 };
+	int r = 0;
+
+	if (!json_is_array(json->value))
+		return take_item(mock, json, err);
+	for (size_t i = 0; r == 0 && i < json_array_size(json->value); i++) {
+		const struct mr_json element = mr_json_item(json, i);
+		mr_auto_free char *word = NULL;
+
+		r = mr_spec_get_text(&element, &word, err);
+		if (r == 0)
+			mr_strv_add(&words, word);
+	}
+	if (r == 0) {
+		r = mr_mock_set_words(mock, (const char *const *)words.v, words.n, err);
+		if (r < 0)
+			mr_json_wrap(json, r, err);
+	}
+	mr_strv_clear(&words);
+	return r;
+}
+
 static const struct {
 	const char *key;
 	int (*take)(struct mr_mock *mock, const struct mr_json *json, struct mr_error *err);
 } members[] = {
 	{ "status", take_item }, { "headers", take_headers }, { "type", take_item },
 	{ "body", take_body },	 { "file", take_file },	      { "delay", take_item },
-	{ "fail", take_item },	 { "exec", take_item },
+	{ "fail", take_item },	 { "exec", take_exec },	      { "within", take_item },
 };
 
 static int take_members(struct mr_mock *mock, const struct mr_json *json, struct mr_error *err)
@@ -167,6 +192,17 @@ static json_t *headers_json(const struct mr_mock *mock)
 	return object;
 }
 
+static json_t *words_json(const struct mr_mock *mock)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < mock->n_words; i++)
+		mr_assert(json_array_append_new(array,
+						mr_spec_bytes_json(mock->words[i],
+								   strlen(mock->words[i]))) == 0);
+	return array;
+}
+
 static json_t *mock_json(const struct mr_mock *mock)
 {
 	json_t *object = json_object();
@@ -180,6 +216,10 @@ static json_t *mock_json(const struct mr_mock *mock)
 		set(object, "file", mr_spec_bytes_json(mock->file, strlen(mock->file)));
 	else if (mock->body)
 		set(object, "body", mr_spec_bytes_json(mock->body, mock->body_size));
+	if (mock->by_command)
+		set(object, "exec", words_json(mock));
+	if (mock->within_ms)
+		set(object, "within", json_string(mr_units_print_timespan(delay, mock->within_ms)));
 	if (mock->delay_ms != MR_MOCK_NO_DELAY)
 		set(object, "delay", json_string(mr_units_print_timespan(delay, mock->delay_ms)));
 	if (mock->fault)
@@ -207,6 +247,12 @@ int mr_spec_check_mocks(const struct mr_spec *spec, const struct mr_spec_labels 
 	if (spec->mocks.n > 0)
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "network_mocks (--mock): answers are played with %s=stub alone",
+			      mode ? mode : "net.mode");
+	if (spec->net_mocks_required)
+		return mr_err(err, MR_E_USAGE, EINVAL,
+			      "net.mocks_required: there are mocks with %s=stub alone; set that, "
+			      "or "
+			      "leave it out",
 			      mode ? mode : "net.mode");
 	if (spec->net_api_latency_ms && !mr_spec_tolerates(spec, "api-latency"))
 		return mr_err(err, MR_E_USAGE, EINVAL,

@@ -34,8 +34,6 @@ enum kind {
 	KIND_TEXT,
 	KIND_NAME,
 	KIND_RECORD,
-	KIND_OS,
-	KIND_OBJECT,
 };
 
 /* The rules of a public row, kept beside it: both are indexed alike. */
@@ -55,8 +53,6 @@ static const struct rule {
 #define ACCEPTED_TEXT "a text"
 #define ACCEPTED_NAME "a text"
 #define ACCEPTED_RECORD "a whole number; it asks for nothing"
-#define ACCEPTED_OS "linux, windows, macos"
-#define ACCEPTED_OBJECT "an object"
 
 static const struct mr_preset_var vars[] = {
 #define VAR(name_, kind_, min_, max_, nothing_, help_) \
@@ -64,8 +60,6 @@ static const struct mr_preset_var vars[] = {
 #include "runtime/spec/preset_vars.def"
 #undef VAR
 };
-
-static const char *const systems[] = { "linux", "windows", "macos" };
 
 const struct mr_preset_var *mr_preset_vars(size_t *ret_n)
 {
@@ -106,9 +100,6 @@ static int parse_value(const struct rule *rule, const char *text, uint64_t *ret,
 	case KIND_NAME:
 		*ret = strlen(text);
 		return 0;
-	case KIND_OS:
-	case KIND_OBJECT:
-		break;
 	}
 	return mr_err(err, MR_E_BUG, EINVAL, "no scalar grammar for kind %d", (int)rule->kind);
 }
@@ -159,24 +150,6 @@ static int refuse_name(const struct mr_json *json, const char *what, const char 
 	return mr_json_err(json, err, "unknown %s %s", what, quoted);
 }
 
-/* 1: linux, which is what there is. */
-static int check_os(const struct mr_json *json, struct mr_error *err)
-{
-	struct mr_str_nearest nearest;
-	const char *word = NULL;
-	int r = mr_json_get_string(json, &word, err);
-
-	if (r < 0)
-		return r;
-	mr_str_nearest_init(&nearest, word);
-	for (size_t i = 0; i < N_ELEMENTS(systems); i++) {
-		if (mr_str_equal_nocase(word, systems[i]))
-			return i == 0 ? 1 : 0;
-		mr_str_nearest_offer(&nearest, systems[i]);
-	}
-	return refuse_name(json, "system", word, nearest.best, err);
-}
-
 static int take_label(struct mr_spec *spec, const struct mr_json *json, struct mr_error *err)
 {
 	const char *name = NULL;
@@ -207,10 +180,6 @@ static int check_value(struct mr_spec *spec, const struct rule *rule, const stru
 	case KIND_RECORD:
 		r = check_scalar(rule, json, err);
 		return r < 0 ? r : 1;
-	case KIND_OS:
-		return check_os(json, err);
-	case KIND_OBJECT:
-		return mr_json_want_object(json, err);
 	}
 	return mr_json_err(json, err, "no grammar");
 }
@@ -262,21 +231,28 @@ static int apply_known(struct mr_spec *spec, size_t index, const struct mr_json 
 	return 0;
 }
 
-static const char *const controls[] = {
-#define CONTROL(name) name,
+static const struct control {
+	const char *name;
+	enum { READ, UNREAD } use;
+} controls[] = {
+#define CONTROL(name, use) { name, use },
 #include "runtime/spec/control_vars.def"
 #undef CONTROL
 };
 
-static bool is_control(const char *name)
+static bool is_family(const struct control *control)
 {
-	for (size_t i = 0; i < N_ELEMENTS(controls); i++) {
-		if (strcmp(controls[i], name) == 0)
-			return true;
-		if (mr_str_ends_with(controls[i], "_") && mr_str_starts_with(name, controls[i]))
-			return true;
-	}
-	return false;
+	return mr_str_ends_with(control->name, "_");
+}
+
+/* NULL: there is none of this name. */
+static const struct control *find_control(const char *name)
+{
+	for (size_t i = 0; i < N_ELEMENTS(controls); i++)
+		if (strcmp(controls[i].name, name) == 0 ||
+		    (is_family(&controls[i]) && mr_str_starts_with(name, controls[i].name)))
+			return &controls[i];
+	return NULL;
 }
 
 static int refuse_variable(const struct mr_json *object, const char *name, struct mr_error *err)
@@ -285,7 +261,7 @@ static int refuse_variable(const struct mr_json *object, const char *name, struc
 	struct mr_str_nearest nearest;
 	char quoted[MR_STR_QUOTE_SIZE];
 
-	if (is_control(name))
+	if (find_control(name))
 		return mr_json_err(object, err,
 				   "%s is a variable of the environment, not of a preset", name);
 	mr_str_nearest_init(&nearest, name);
@@ -310,6 +286,8 @@ static int apply_variable(struct mr_spec *spec, const struct mr_json *object, co
 		return 0;
 	if (strcmp(name, MR_PRESET_FAILURES) == 0)
 		return mr_preset_take_failures(spec, &json, origin, err);
+	if (strcmp(name, MR_PRESET_VM) == 0)
+		return mr_preset_take_vm(spec, &json, origin, err);
 	for (size_t i = 0; i < MR_FIELD_COUNT_; i++)
 		if (fields[i].preset_alias && strcmp(fields[i].preset_alias, name) == 0)
 			return mr_spec_set_json(spec, (enum mr_field_id)i, &json, true, origin,
@@ -330,11 +308,15 @@ int mr_preset_apply_object(struct mr_spec *spec, const struct mr_json *object,
 	if (r < 0)
 		return r;
 	json_object_foreach (object->value, name, value) {
-		r = apply_variable(spec, object, name, origin, err);
+		if (strcmp(name, MR_PRESET_VM) != 0)
+			r = apply_variable(spec, object, name, origin, err);
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	r = apply_variable(spec, object, MR_PRESET_VM, origin, err);
+	if (r == 0)
+		mr_preset_allow_for_boot(spec);
+	return r;
 }
 
 int mr_preset_apply_json(struct mr_spec *spec, const char *text, size_t size, const char *source,
@@ -491,7 +473,8 @@ static void warn_unknown(const char *name, struct mr_strv *warnings)
 
 	mr_str_nearest_init(&nearest, name);
 	for (size_t i = 0; i < N_ELEMENTS(controls); i++)
-		mr_str_nearest_offer(&nearest, controls[i]);
+		if (!is_family(&controls[i]))
+			mr_str_nearest_offer(&nearest, controls[i].name);
 	mr_str_init(&text, line, sizeof(line));
 	mr_str_printf(&text, "unknown variable %s in the environment",
 		      mr_str_quote(quoted, sizeof(quoted), name));
@@ -500,15 +483,33 @@ static void warn_unknown(const char *name, struct mr_strv *warnings)
 	mr_strv_add(warnings, line);
 }
 
+/* What is set to nothing asks for nothing. */
+static void warn_unread(const char *name, const char *value, struct mr_strv *warnings)
+{
+	char quoted[MR_STR_QUOTE_SIZE];
+	mr_auto_free char *line = NULL;
+
+	if (value[0] == '\0')
+		return;
+	line = mr_str_format("nothing of this version acts on the variable %s of the environment",
+			     mr_str_quote(quoted, sizeof(quoted), name));
+	mr_strv_add(warnings, line);
+}
+
 void mr_preset_warn_environment(char *const *environment, struct mr_strv *warnings)
 {
 	for (; environment && *environment; environment++) {
+		const char *value = strchr(*environment, '=');
+		const struct control *control;
 		mr_auto_free char *name = NULL;
 
-		if (!mr_str_starts_with(*environment, "SANDBOX_"))
+		if (!value || !mr_str_starts_with(*environment, "SANDBOX_"))
 			continue;
-		name = mr_str_ndup(*environment, strcspn(*environment, "="));
-		if (!is_control(name))
+		name = mr_str_ndup(*environment, (size_t)(value - *environment));
+		control = find_control(name);
+		if (!control)
 			warn_unknown(name, warnings);
+		else if (control->use == UNREAD)
+			warn_unread(name, value + 1, warnings);
 	}
 }

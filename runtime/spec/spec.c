@@ -24,8 +24,10 @@
 
 static const char *const words_userns[] = { MR_WORDS_userns, NULL };
 static const char *const words_net[] = { MR_WORDS_net, NULL };
+static const char *const words_engine[] = { MR_WORDS_engine, NULL };
 static const char *const words_telemetry[] = { MR_WORDS_telemetry, NULL };
 static const char *const words_backend[] = { MR_WORDS_backend, NULL };
+static const char *const words_os[] = { MR_WORDS_os, NULL };
 
 /* The type of a row says which of the optional members it fills. */
 #define ROW_SIZE(d) .type = MR_FIELD_SIZE, .default_value = (d)
@@ -37,8 +39,10 @@ static const char *const words_backend[] = { MR_WORDS_backend, NULL };
 #define ROW_BOOL(d) .type = MR_FIELD_BOOL, .default_value = (d)
 #define ROW_ENUM_userns(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_userns
 #define ROW_ENUM_net(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_net
+#define ROW_ENUM_engine(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_engine
 #define ROW_ENUM_telemetry(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_telemetry
 #define ROW_ENUM_backend(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_backend
+#define ROW_ENUM_os(d) .type = MR_FIELD_ENUM, .default_value = (d), .words = words_os
 #define ROW_STR(d) .type = MR_FIELD_STR, .default_str = (d)
 
 /* U(max) becomes two arguments, which sets the flag behind the value. */

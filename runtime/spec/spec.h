@@ -28,9 +28,20 @@ enum mr_userns { MR_USERNS_AUTO, MR_USERNS_ALWAYS };
 #define MR_WORDS_userns "auto", "always"
 enum mr_net_mode { MR_NET_NONE, MR_NET_LOOPBACK, MR_NET_STUB, MR_NET_ALLOWLIST, MR_NET_HOST };
 #define MR_WORDS_net "none", "loopback", "stub", "allowlist", "host"
+/* What delays packets (netns/emulate.h). */
+enum mr_engine_wish {
+	MR_ENGINE_WISH_AUTO,
+	MR_ENGINE_WISH_NETEM,
+	MR_ENGINE_WISH_TUN,
+	MR_ENGINE_WISH_BPF,
+};
+#define MR_WORDS_engine "auto", "netem", "tun", "bpf"
 /* Where a run happens (runtime/backend). */
 enum mr_backend { MR_BACKEND_AUTO, MR_BACKEND_NATIVE, MR_BACKEND_DOCKER, MR_BACKEND_QEMU };
 #define MR_WORDS_backend "auto", "native", "docker", "qemu"
+/* What the program is for. */
+enum mr_os { MR_OS_LINUX, MR_OS_WINDOWS, MR_OS_MACOS };
+#define MR_WORDS_os "linux", "windows", "macos"
 /* In the order of enum mr_probe_level. */
 enum mr_telemetry_level {
 	MR_TELEMETRY_OFF,
@@ -113,8 +124,10 @@ struct mr_spec {
 #define MR_MEMBER_BOOL uint64_t
 #define MR_MEMBER_ENUM_userns uint64_t
 #define MR_MEMBER_ENUM_net uint64_t
+#define MR_MEMBER_ENUM_engine uint64_t
 #define MR_MEMBER_ENUM_telemetry uint64_t
 #define MR_MEMBER_ENUM_backend uint64_t
+#define MR_MEMBER_ENUM_os uint64_t
 #define MR_MEMBER_STR char *
 #define FIELD(section, name, type, ...) MR_MEMBER_##type section##_##name;
 #include "runtime/spec/fields.def"
@@ -254,6 +267,11 @@ int mr_spec_add_best_effort(struct mr_spec *spec, const char *items, struct mr_e
 /* Take the place of program, snippet and language. */
 void mr_spec_clear_program(struct mr_spec *spec);
 
+/* Does it run in a virtual machine with a disk of its own? */
+bool mr_spec_wants_vm(const struct mr_spec *spec);
+/* The disk image for sandbox.os; "" where none is named.  Borrowed. */
+const char *mr_spec_vm_image(const struct mr_spec *spec);
+
 /* A name and its line of help: rows of best_effort.def and of presets.def. */
 struct mr_spec_item {
 	const char *name;
@@ -274,5 +292,6 @@ const struct mr_preset_var *mr_preset_vars(size_t *ret_n);
 /* Apply SANDBOX_TIMEOUT, SANDBOX_MEMORY_LIMIT and SANDBOX_ENV_PRESETS of an environment. */
 int mr_preset_apply_environment(struct mr_spec *spec, char *const *environment,
 				struct mr_error *err);
-/* One line for each SANDBOX_ variable of the environment that nothing knows. */
+/* One line for each SANDBOX_ variable of the environment that nothing knows, or that is known and set and does
+ * nothing. */
 void mr_preset_warn_environment(char *const *environment, struct mr_strv *warnings);

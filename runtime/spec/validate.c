@@ -48,12 +48,21 @@ static int check_program(const struct mr_spec *spec, const struct mr_spec_labels
 			   "FILE");
 }
 
+/* Does the kernel find out how it is run? */
+static bool starts_itself(const char *code, size_t size)
+{
+	static const char elf[] = "\177ELF";
+
+	return (size >= 2 && memcmp(code, "#!", 2) == 0) ||
+	       (size >= strlen(elf) && memcmp(code, elf, strlen(elf)) == 0);
+}
+
 static int check_lang(const struct mr_spec *spec, const struct mr_spec_labels *labels,
 		      struct mr_error *err)
 {
 	(void)labels;
 	if (spec->lang || !spec->snippet_code ||
-	    (spec->snippet_code_size >= 2 && memcmp(spec->snippet_code, "#!", 2) == 0))
+	    starts_itself(spec->snippet_code, spec->snippet_code_size))
 		return 0;
 	return refuse(err,
 		      "snippet: a text needs a language (--lang NAME; \"lang\" in a document), "
@@ -252,6 +261,7 @@ int mr_spec_validate_labelled(const struct mr_spec *spec, const struct mr_spec_l
 		check_workspace,      check_stdin, check_allow,
 		mr_spec_check_mocks,  check_name,  mr_spec_check_net,
 		mr_spec_check_faults, check_pull,  mr_spec_check_failures,
+		mr_spec_check_vm,
 	};
 
 	for (size_t i = 0; i < N_ELEMENTS(checks); i++) {

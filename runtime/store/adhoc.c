@@ -21,7 +21,8 @@
 #define HEAP_MAX (256 << 20)
 #define PROGRESS_STEPS 10000
 
-/* Pure, and bounded by SQLITE_LIMIT_LENGTH. Nothing that reads files, loads code or tells addresses. */
+/* Pure, and bounded by SQLITE_LIMIT_LENGTH, which does not bound the time of instr, replace and trim:
+ * that grows with the product of two lengths.  Nothing that reads files, loads code or tells addresses. */
 static const char *const functions[] = {
 	"abs",
 	"avg",
@@ -225,6 +226,28 @@ static void lift_bounds(struct mr_store *store, const int before[])
 		sqlite3_limit(store->db, limits[i].id, before[i]);
 }
 
+int mr_query_overdue(const struct mr_store *store, struct mr_error *err)
+{
+	return mr_store_fail(store, SQLITE_INTERRUPT, "query", err);
+}
+
+/* What is done with a row takes none of the statement's time. */
+struct reader {
+	struct guard *guard;
+	mr_query_fn *fn;
+	void *owner;
+};
+
+static int on_row(const json_t *row, void *owner, struct mr_error *err)
+{
+	struct reader *reader = owner;
+	const uint64_t began_ns = now_ns();
+	int r = reader->fn(row, reader->owner, err);
+
+	reader->guard->deadline_ns += now_ns() - began_ns;
+	return r;
+}
+
 int mr_query_adhoc(struct mr_store *store, const char *sql, uint64_t time_ms, mr_query_fn *fn,
 		   void *owner, struct mr_error *err)
 {
@@ -233,6 +256,7 @@ int mr_query_adhoc(struct mr_store *store, const char *sql, uint64_t time_ms, mr
 	struct guard guard = { .tables = tables,
 			       .modules = modules,
 			       .deadline_ns = now_ns() + time_ms * 1000000 };
+	struct reader reader = { .guard = &guard, .fn = fn, .owner = owner };
 	int before[N_ELEMENTS(limits)];
 	sqlite3_stmt *stmt = NULL;
 	int r = mr_query_each(store, "adhoc.tables", NULL, add_name, tables, err);
@@ -247,7 +271,7 @@ int mr_query_adhoc(struct mr_store *store, const char *sql, uint64_t time_ms, mr
 	set_bounds(store, &guard, before);
 	r = prepare(store, sql, &guard, &stmt, err);
 	if (r == 0)
-		r = mr_rows_each(store, stmt, "query", fn, owner, err);
+		r = mr_rows_each(store, stmt, "query", on_row, &reader, err);
 	sqlite3_finalize(stmt);
 	lift_bounds(store, before);
 	return r;

@@ -19,6 +19,7 @@
 #include "runtime/base/units.h"
 
 #define EXACT_MAX (INT64_C(1) << 53)
+#define FEW 32 /* members of an object */
 
 /* What printf put behind the "e": a sign and two or three digits. */
 static int read_exponent(const char *text)
@@ -87,6 +88,11 @@ const char *mr_canon_number(double value, char *buf)
 
 static void add_char(struct mr_buf *out, char c)
 {
+	if (out->len + 1 < out->size) { /* nearly always, and a text has thousands of these */
+		out->text[out->len++] = c;
+		out->text[out->len] = '\0';
+		return;
+	}
 	mr_buf_addn(out, &c, 1);
 }
 
@@ -121,10 +127,15 @@ static void put_string(struct mr_buf *out, const char *text, size_t size)
 	add_char(out, '"');
 }
 
-static int compare_keys(const void *a, const void *b)
+struct member {
+	const char *key;
+	const json_t *value;
+};
+
+static int compare_keys(const char *a, const char *b)
 {
-	const unsigned char *x = *(const unsigned char *const *)a;
-	const unsigned char *y = *(const unsigned char *const *)b;
+	const unsigned char *x = (const unsigned char *)a;
+	const unsigned char *y = (const unsigned char *)b;
 
 	while (*x && *x == *y) {
 		x++;
@@ -137,26 +148,51 @@ static int compare_keys(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+static int compare_members(const void *a, const void *b)
+{
+	return compare_keys(((const struct member *)a)->key, ((const struct member *)b)->key);
+}
+
+/* Most objects have some ten members: putting each into its place costs less than qsort's calls.  What
+ * a program chose can have any number. */
+static void sort_members(struct member *members, size_t n)
+{
+	if (n > FEW) {
+		qsort(members, n, sizeof(*members), compare_members);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		const struct member next = members[i];
+		size_t at = i;
+
+		for (; at > 0 && compare_keys(members[at - 1].key, next.key) > 0; at--)
+			members[at] = members[at - 1];
+		members[at] = next;
+	}
+}
+
 static void put(struct mr_buf *out, const json_t *json);
 
 static void put_object(struct mr_buf *out, const json_t *json)
 {
-	size_t n = json_object_size(json);
-	mr_auto_free const char **keys = mr_str_alloc(n * sizeof(*keys));
+	const size_t size = json_object_size(json);
+	struct member few[FEW];
+	mr_auto_free struct member *many = size > FEW ? mr_str_alloc(size * sizeof(*many)) : NULL;
+	struct member *members = many ? many : few;
 	const char *key;
 	json_t *value;
-	size_t i = 0;
+	size_t n = 0;
 
 	json_object_foreach ((json_t *)(uintptr_t)json, key, value)
-		keys[i++] = key;
-	qsort(keys, n, sizeof(*keys), compare_keys);
+		members[n++] = (struct member){ key, value };
+	sort_members(members, n);
 	add_char(out, '{');
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (i > 0)
 			add_char(out, ',');
-		put_string(out, keys[i], strlen(keys[i]));
+		put_string(out, members[i].key, strlen(members[i].key));
 		add_char(out, ':');
-		put(out, json_object_get(json, keys[i]));
+		put(out, members[i].value);
 	}
 	add_char(out, '}');
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints
+ * Checkpoints and seals
  */
 #include "runtime/store/checkpoint.h"
 
@@ -38,22 +38,23 @@ int mr_checkpoint_store_id(struct mr_store *store, char **ret, struct mr_error *
 	return 0;
 }
 
-int mr_checkpoint_make_at(struct mr_store *store, const struct mr_sign_key *key, int64_t seq,
-			  const char *head, json_t **ret, struct mr_error *err)
+/* Completes and signs what begins as `stolen`. */
+static int sign_document(struct mr_store *store, const struct mr_sign_key *key, json_t *stolen,
+			 json_t **ret, struct mr_error *err)
 {
+	mr_auto_json json_t *document = stolen;
 	mr_auto_free char *id = NULL;
-	mr_auto_json json_t *document = NULL;
 	mr_auto_free char *text = NULL;
 	char signature[MR_SIGN_TEXT_SIZE];
 	size_t size = 0;
 	int r = mr_checkpoint_store_id(store, &id, err);
 
+	mr_assert(document);
 	if (r < 0)
 		return r;
-	document = json_pack("{s:s, s:s, s:I, s:I, s:s, s:I, s:s}", "schema", MR_CHECKPOINT_SCHEMA,
-			     "store", id, "seq", (json_int_t)seq, "count", (json_int_t)seq, "head",
-			     head, "time_us", (json_int_t)mr_chain_now_us(), "public_key",
-			     key->public_hex);
+	json_object_set_new(document, "store", json_string(id));
+	json_object_set_new(document, "time_us", json_integer(mr_chain_now_us()));
+	json_object_set_new(document, "public_key", json_string(key->public_hex));
 	text = mr_canon_text(document, &size);
 	r = mr_sign(key, text, size, signature, err);
 	if (r < 0)
@@ -61,6 +62,17 @@ int mr_checkpoint_make_at(struct mr_store *store, const struct mr_sign_key *key,
 	json_object_set_new(document, "signature", json_string(signature));
 	*ret = mr_take_ptr(document);
 	return 0;
+}
+
+int mr_checkpoint_make_seal(struct mr_store *store, const struct mr_sign_key *key,
+			    int64_t first_seq, int64_t seq, const char *head, json_t **ret,
+			    struct mr_error *err)
+{
+	return sign_document(store, key,
+			     json_pack("{s:s, s:I, s:I, s:s}", "schema", MR_CHECKPOINT_SEAL_SCHEMA,
+				       "first_seq", (json_int_t)first_seq, "seq", (json_int_t)seq,
+				       "head", head),
+			     ret, err);
 }
 
 int mr_checkpoint_make(struct mr_store *store, const struct mr_sign_key *key, json_t **ret,
@@ -74,7 +86,11 @@ int mr_checkpoint_make(struct mr_store *store, const struct mr_sign_key *key, js
 		return r;
 	if (seq == 0)
 		return mr_err(err, MR_E_USAGE, ENOENT, "the store is empty: nothing to sign");
-	return mr_checkpoint_make_at(store, key, seq, head, ret, err);
+	return sign_document(store, key,
+			     json_pack("{s:s, s:I, s:I, s:s}", "schema", MR_CHECKPOINT_SCHEMA,
+				       "seq", (json_int_t)seq, "count", (json_int_t)seq, "head",
+				       head),
+			     ret, err);
 }
 
 int mr_checkpoint_keep(struct mr_store *store, const json_t *checkpoint, struct mr_error *err)
@@ -90,10 +106,15 @@ int mr_checkpoint_keep(struct mr_store *store, const json_t *checkpoint, struct 
 			    err);
 }
 
-int mr_checkpoint_check(struct mr_store *store, const json_t *checkpoint, const char *public_key,
-			struct mr_error *err)
+static bool has_schema(const json_t *document, const char *schema)
 {
-	mr_auto_json json_t *bare = json_copy((json_t *)(uintptr_t)checkpoint);
+	return strcmp(get_string(document, "schema"), schema) == 0;
+}
+
+static int check_document(struct mr_store *store, const json_t *document, const char *public_key,
+			  struct mr_error *err)
+{
+	mr_auto_json json_t *bare = json_copy((json_t *)(uintptr_t)document);
 	mr_auto_free char *id = NULL;
 	mr_auto_free char *text = NULL;
 	size_t size = 0;
@@ -101,17 +122,39 @@ int mr_checkpoint_check(struct mr_store *store, const json_t *checkpoint, const 
 
 	if (r < 0)
 		return r;
-	if (strcmp(get_string(checkpoint, "schema"), MR_CHECKPOINT_SCHEMA) != 0 ||
-	    !json_is_integer(json_object_get(checkpoint, "seq")) ||
-	    strlen(get_string(checkpoint, "head")) != MR_HASH_HEX_SIZE - 1)
-		return mr_err(err, MR_E_USAGE, EINVAL, "is no checkpoint");
 	json_object_del(bare, "signature");
 	text = mr_canon_text(bare, &size);
-	if (!mr_sign_is_good(public_key, text, size, get_string(checkpoint, "signature")))
+	if (!mr_sign_is_good(public_key, text, size, get_string(document, "signature")))
 		return mr_err(err, MR_E_USAGE, EKEYREJECTED,
 			      "is not signed by the key %.16s..., or was changed", public_key);
-	if (strcmp(get_string(checkpoint, "store"), id) != 0)
+	if (strcmp(get_string(document, "store"), id) != 0)
 		return mr_err(err, MR_E_USAGE, EINVAL, "is of another store (%.32s)",
-			      get_string(checkpoint, "store"));
+			      get_string(document, "store"));
 	return 0;
+}
+
+static bool is_shaped(const json_t *document)
+{
+	return json_is_integer(json_object_get(document, "seq")) &&
+	       strlen(get_string(document, "head")) == MR_HASH_HEX_SIZE - 1;
+}
+
+int mr_checkpoint_check(struct mr_store *store, const json_t *checkpoint, const char *public_key,
+			struct mr_error *err)
+{
+	if (!has_schema(checkpoint, MR_CHECKPOINT_SCHEMA) || !is_shaped(checkpoint))
+		return mr_err(err, MR_E_USAGE, EINVAL, "is no checkpoint");
+	return check_document(store, checkpoint, public_key, err);
+}
+
+int mr_checkpoint_check_seal(struct mr_store *store, const json_t *seal, const char *public_key,
+			     struct mr_error *err)
+{
+	bool old = has_schema(seal, MR_CHECKPOINT_SCHEMA);
+	int r;
+
+	if ((!old && !has_schema(seal, MR_CHECKPOINT_SEAL_SCHEMA)) || !is_shaped(seal))
+		return mr_err(err, MR_E_USAGE, EINVAL, "is no seal");
+	r = check_document(store, seal, public_key, err);
+	return r < 0 ? r : old;
 }

@@ -31,6 +31,7 @@
 #include "runtime/store/store.h"
 
 #define BATCH 256
+#define READ_MAX (128 << 10) /* bytes of the file that stay in memory once they are taken in */
 
 struct ingest {
 	const struct mr_place *place;
@@ -38,8 +39,9 @@ struct ingest {
 	struct mr_ingest_stats *stats;
 	const struct mr_ingest_watch *watch; /* or NULL */
 	const char *path; /* present file */
-	const char *buf;
-	size_t size;
+	char *buf;
+	size_t size, dropped; /* bytes at its beginning that are no more in memory */
+	struct mr_error unread; /* of the first file that is passed over */
 };
 
 static int write_aside(const char *path, const char *source, const struct mr_spool_piece *piece,
@@ -121,6 +123,18 @@ static int take_piece(struct ingest *in, const struct mr_spool_piece *piece, str
 	return r < 0 ? r : put_aside(in, piece, why.msg, err);
 }
 
+/* A large file is read through, not kept: what is before `at` goes from memory, though not from the map. */
+static void drop_read(struct ingest *in, size_t at)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (at - in->dropped < READ_MAX)
+		return;
+	at -= at % page;
+	madvise(in->buf + in->dropped, at - in->dropped, MADV_DONTNEED);
+	in->dropped = at;
+}
+
 /* One transaction; 1 when the file is at its end. */
 static int take_batch(struct ingest *in, size_t *at, struct mr_error *err)
 {
@@ -133,6 +147,7 @@ static int take_batch(struct ingest *in, size_t *at, struct mr_error *err)
 			return r < 0 ? r : 1;
 		}
 		r = take_piece(in, &piece, err);
+		drop_read(in, *at);
 		if (in->watch)
 			in->watch->progress(in->stats, in->watch->owner);
 	}
@@ -156,32 +171,55 @@ static int take_mapped(struct ingest *in, struct mr_error *err)
 	return 0;
 }
 
-static int take_file(struct ingest *in, struct mr_error *err)
+static int map_file(struct ingest *in, int fd, struct mr_error *err)
 {
-	mr_auto_close int fd = open(in->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	void *map = NULL;
-	int r;
 
-	if (fd < 0 && errno == ENOENT)
-		return 0; /* another process was faster */
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return mr_err(err, MR_E_SYS, errno, "open %s: %m", in->path);
+	if (fstat(fd, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "look at %s: %m", in->path);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
 		return mr_err(err, MR_E_DENIED, EPERM, "%s is not a file of ours", in->path);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		in->stats->busy++;
-		return 0;
-	}
 	in->size = (size_t)st.st_size;
 	if (in->size > 0)
 		map = mmap(NULL, in->size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return mr_err(err, MR_E_SYS, errno, "read %s: %m", in->path);
 	in->buf = map;
+	in->dropped = 0;
+	return 0;
+}
+
+/* A file that cannot be read keeps nobody else's records out: the first is told at the end. */
+static int pass_over(struct ingest *in, const struct mr_error *why)
+{
+	if (in->unread.errnum == 0)
+		in->unread = *why;
+	return 0;
+}
+
+static int take_file(struct ingest *in, struct mr_error *err)
+{
+	mr_auto_close int fd = open(in->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct mr_error why = MR_ERROR_INIT;
+	int r;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0; /* another process was faster */
+	if (fd < 0) {
+		mr_err(&why, MR_E_SYS, errno, "open %s: %m", in->path);
+		return pass_over(in, &why);
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		in->stats->busy++;
+		return 0;
+	}
+	r = map_file(in, fd, &why);
+	if (r < 0)
+		return pass_over(in, &why);
 	r = take_mapped(in, err);
-	if (map)
-		munmap(map, in->size);
+	if (in->buf)
+		munmap(in->buf, in->size);
 	return r;
 }
 
@@ -189,12 +227,18 @@ int mr_ingest_watched(const struct mr_place *place, struct mr_store *store,
 		      const struct mr_ingest_watch *watch, struct mr_ingest_stats *stats,
 		      struct mr_error *err)
 {
-	struct ingest in = { .place = place, .store = store, .stats = stats, .watch = watch };
+	struct ingest in = { .place = place,
+			     .store = store,
+			     .stats = stats,
+			     .watch = watch,
+			     .unread = MR_ERROR_INIT };
 	char **paths = NULL;
 	int r;
 
 	*stats = (struct mr_ingest_stats){ 0 };
-	r = mr_store_make_durable(store, err);
+	r = mr_store_set_durable(store, true, err);
+	if (r == 0) /* rows go in and are not looked at again */
+		r = mr_store_spare_memory(store, err);
 	if (r == 0)
 		r = mr_spool_seal(place, &paths, &stats->busy, err);
 	for (size_t i = 0; r == 0 && paths && paths[i]; i++) {
@@ -202,7 +246,11 @@ int mr_ingest_watched(const struct mr_place *place, struct mr_store *store,
 		r = take_file(&in, err);
 	}
 	mr_spool_free_paths(paths);
-	return r;
+	mr_store_spend_memory(store);
+	if (r < 0 || in.unread.errnum == 0)
+		return r;
+	*err = in.unread;
+	return -in.unread.errnum;
 }
 
 int mr_ingest(const struct mr_place *place, struct mr_store *store, struct mr_ingest_stats *stats,

@@ -28,7 +28,8 @@ struct mr_ingest_watch {
 };
 
 /* Take in all that waits at place into store (MR_STORE_WRITE). *stats (never NULL) is valid
- * also after a failure. */
+ * also after a failure.  A file of the spool that cannot be read keeps no other out: the first of
+ * them is the failure that is told when the rest is done. */
 int mr_ingest(const struct mr_place *place, struct mr_store *store, struct mr_ingest_stats *stats,
 	      struct mr_error *err);
 /* The same, watched. */

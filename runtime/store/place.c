@@ -3,7 +3,8 @@
  * Place
  *
  * Only texts and folders: no database, so that menace-run can use it.  The refuge
- * is named by a hash of the store's path, for it serves any number of stores.
+ * is named by a hash of the store's path, for it serves any number of stores; of the
+ * path as the kernel has it, since a run and who takes it in may spell it differently.
  */
 #include "runtime/store/place.h"
 
@@ -60,20 +61,50 @@ static char *make_absolute(const char *path, struct mr_error *err)
 	return mr_str_format("%s/%s", cwd, path);
 }
 
-static char *name_refuge(const char *db)
+/* The path with its folder resolved, or as much of that as is there. */
+static char *resolve(const char *db)
+{
+	mr_auto_free char *folder = mr_str_dup(db);
+
+	for (char *slash = strrchr(folder, '/'); slash; slash = strrchr(folder, '/')) {
+		mr_auto_free char *real = NULL;
+
+		*slash = '\0';
+		real = realpath(slash == folder ? "/" : folder, NULL);
+		if (real)
+			return mr_str_format("%s%s", strcmp(real, "/") == 0 ? "" : real,
+					     db + (slash - folder));
+	}
+	return mr_str_dup(db);
+}
+
+static char *refuge_folder(void)
 {
 	const char *runtime = path_variable("XDG_RUNTIME_DIR");
-	mr_auto_free char *folder = NULL;
-	char hex[MR_HASH_HEX_SIZE];
 
 	if (geteuid() == 0)
-		folder = mr_str_dup(ROOT_REFUGE);
-	else if (runtime)
-		folder = mr_str_format("%s/menace/spool", runtime);
-	if (!folder)
-		return NULL;
+		return mr_str_dup(ROOT_REFUGE);
+	return runtime ? mr_str_format("%s/menace/spool", runtime) : NULL;
+}
+
+static char *name_refuge(const char *folder, const char *db)
+{
+	char hex[MR_HASH_HEX_SIZE];
+
 	mr_hash_hex(db, strlen(db), hex);
 	return mr_str_format("%s/%.16s.spool", folder, hex);
+}
+
+static void set_refuge(struct mr_place *place)
+{
+	mr_auto_free char *folder = refuge_folder();
+	mr_auto_free char *real = resolve(place->db);
+
+	if (!folder)
+		return;
+	place->refuge = name_refuge(folder, real);
+	if (strcmp(real, place->db) != 0)
+		place->old_refuge = name_refuge(folder, place->db);
 }
 
 int mr_place_find(const char *choice, struct mr_place *ret, struct mr_error *err)
@@ -93,8 +124,8 @@ int mr_place_find(const char *choice, struct mr_place *ret, struct mr_error *err
 	*ret = (struct mr_place){ .db = db,
 				  .spool = mr_str_format("%s.spool", db),
 				  .aside = mr_str_format("%s.aside", db),
-				  .refuge = name_refuge(db),
 				  .is_default = !choice };
+	set_refuge(ret);
 	return 0;
 }
 
@@ -104,6 +135,7 @@ void mr_place_deinit(struct mr_place *place)
 	mr_freep(&place->spool);
 	mr_freep(&place->aside);
 	mr_freep(&place->refuge);
+	mr_freep(&place->old_refuge);
 	*place = (struct mr_place){ 0 };
 }
 
@@ -166,7 +198,25 @@ static int make_folders(const char *file, struct mr_error *err)
 	return 0;
 }
 
-int mr_place_make_folder(const struct mr_place *place, struct mr_error *err)
+/* What can never be a database that is written takes no records, now or later. */
+static int judge_db(const char *db, struct mr_error *err)
+{
+	struct stat st;
+
+	if (lstat(db, &st) < 0)
+		return errno == ENOENT ? 0 : mr_err(err, MR_E_SYS, errno, "store %s: %m", db);
+	if (!S_ISREG(st.st_mode))
+		return mr_err(err, MR_E_DENIED, EINVAL,
+			      "store %s is not a regular file: choose another with --store", db);
+	if (st.st_uid != geteuid())
+		return mr_err(err, MR_E_DENIED, EPERM,
+			      "store %s belongs to user %u, not to you: choose another with "
+			      "--store",
+			      db, st.st_uid);
+	return 0;
+}
+
+int mr_place_prepare(const struct mr_place *place, struct mr_error *err)
 {
 	mr_auto_free char *folder = folder_of(place->db);
 	int r;
@@ -176,7 +226,8 @@ int mr_place_make_folder(const struct mr_place *place, struct mr_error *err)
 		if (r < 0)
 			return r;
 	}
-	return judge_folder(folder, err);
+	r = judge_folder(folder, err);
+	return r < 0 ? r : judge_db(place->db, err);
 }
 
 int mr_place_make_refuge(const struct mr_place *place, struct mr_error *err)

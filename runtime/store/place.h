@@ -20,6 +20,7 @@ struct mr_place {
 	char *spool;
 	char *aside;
 	char *refuge; /* a spool like the other; NULL: there is no such folder for this user */
+	char *old_refuge; /* where early versions wrote, and nobody does now; NULL: nowhere else */
 	bool is_default; /* nobody chose it: folders are made when missing */
 };
 
@@ -30,7 +31,8 @@ struct mr_place {
 int mr_place_find(const char *choice, struct mr_place *ret, struct mr_error *err);
 void mr_place_deinit(struct mr_place *place);
 /* Make the folder of a default place (0700, with the ones above it); refuse a folder that others
- * than root can write, sticky or not. */
-int mr_place_make_folder(const struct mr_place *place, struct mr_error *err);
+ * than root can write, sticky or not, and a database that is no regular file of the caller's.  One
+ * that is not there yet is not made. */
+int mr_place_prepare(const struct mr_place *place, struct mr_error *err);
 /* The same for the refuge, which is always ours to make. */
 int mr_place_make_refuge(const struct mr_place *place, struct mr_error *err);

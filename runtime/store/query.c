@@ -61,6 +61,18 @@ static json_t *column_json(sqlite3_stmt *stmt, int i)
 	}
 }
 
+/* Of two columns with the same name, as a join has them, the second gets its place behind it. */
+static void set_column(json_t *row, const char *name, int i, json_t *value)
+{
+	mr_auto_free char *placed = NULL;
+
+	if (json_object_get(row, name)) {
+		placed = mr_str_format("%s:%d", name, i + 1);
+		name = placed;
+	}
+	json_object_set_new_nocheck(row, name, value);
+}
+
 json_t *mr_rows_json(sqlite3_stmt *stmt)
 {
 	json_t *row = json_object();
@@ -70,7 +82,7 @@ json_t *mr_rows_json(sqlite3_stmt *stmt)
 
 		if (!name || !mr_str_utf8_valid(name, strlen(name)))
 			name = "?";
-		json_object_set_new_nocheck(row, name, column_json(stmt, i));
+		set_column(row, name, i, column_json(stmt, i));
 	}
 	return row;
 }

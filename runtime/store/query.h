@@ -33,6 +33,10 @@ int mr_query_run(struct mr_store *store, const char *name, struct json_t *binds,
 
 /* What somebody else wrote: one SELECT over a store opened with MR_STORE_READ.  An authorizer lets
  * through reading of the store's own tables, and functions from a list; time, memory and text are
- * bounded.  fn gets each row. Errors: MR_E_USAGE refused or wrong, MR_E_BUSY over time_ms. */
+ * bounded.  fn gets each row. Errors: MR_E_USAGE refused or wrong, MR_E_BUSY over time_ms.
+ * The time is looked at between the steps of the statement, and one call of a function is one step,
+ * which can take days: who lets strangers ask ends the process when it is over. */
 int mr_query_adhoc(struct mr_store *store, const char *sql, uint64_t time_ms, mr_query_fn *fn,
 		   void *owner, struct mr_error *err);
+/* The error of mr_query_adhoc() over time_ms. */
+int mr_query_overdue(const struct mr_store *store, struct mr_error *err);

@@ -8,75 +8,74 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/secret.h"
 #include "runtime/base/str.h"
 
 #define REPLACED "[redacted]"
 
-static const char *const secrets[] = {
-	"password",   "passwd",	     "passphrase",  "secret",	     "token",
-	"apikey",     "api-key",     "api_key",	    "credential",    "access-key",
-	"access_key", "private-key", "private_key", "authorization", "cookie",
-};
-
-static bool names_secret(const char *name, size_t size)
+/* Where the password of scheme://user:PASSWORD@host begins, the text being what follows "://", and how
+ * long it is; 0: there is none. */
+static size_t find_url_password(const char *begin, const char **ret)
 {
-	mr_auto_free char *copy = mr_str_ndup(name, size);
+	size_t size = strcspn(begin, "/?#");
+	const char *at = memrchr(begin, '@', size); /* a password may hold one */
+	const char *colon = at ? memchr(begin, ':', (size_t)(at - begin)) : NULL;
 
-	for (size_t i = 0; i < N_ELEMENTS(secrets); i++)
-		if (strcasestr(copy, secrets[i]))
-			return true;
-	return false;
-}
-
-bool mr_redact_is_secret(const char *name)
-{
-	return names_secret(name, strlen(name));
-}
-
-/* scheme://user:PASSWORD@host: where the password begins and how long it is; 0: there is none. */
-static size_t find_url_password(const char *arg, const char **ret)
-{
-	const char *begin = strstr(arg, "://");
-	const char *at, *colon;
-
-	if (!begin)
-		return 0;
-	begin += 3;
-	at = memchr(begin, '@', strcspn(begin, "/?#"));
-	colon = at ? memchr(begin, ':', (size_t)(at - begin)) : NULL;
 	if (!colon)
 		return 0;
 	*ret = colon + 1;
 	return (size_t)(at - colon - 1);
 }
 
+/* malloc'd copy without the passwords of URLs, of which one argument can hold several. */
+static char *redact_urls(const char *arg)
+{
+	mr_auto_buf struct mr_buf out = { 0 };
+	const char *password = NULL;
+
+	for (const char *p = strstr(arg, "://"); p; p = strstr(p, "://")) {
+		size_t size;
+
+		p += 3;
+		size = find_url_password(p, &password);
+		if (size == 0)
+			continue;
+		mr_buf_addn(&out, arg, (size_t)(password - arg));
+		mr_buf_add(&out, REPLACED);
+		arg = p = password + size;
+	}
+	mr_buf_add(&out, arg);
+	return mr_take_ptr(out.text);
+}
+
+static bool is_secret_name(const char *arg, size_t size)
+{
+	mr_auto_free char *name = mr_str_ndup(arg, size);
+
+	return mr_secret_is_name(name);
+}
+
 /* NAME=VALUE, --name=VALUE or "Name: VALUE", where the name is a secret's. */
 static bool name_ends_value(const char *arg, size_t name)
 {
 	return (arg[name] == '=' || arg[name] == ':') && arg[name + 1] != '\0' &&
-	       names_secret(arg, name);
+	       is_secret_name(arg, name);
 }
 
 /* malloc'd copy without secrets; *ret_next: the next argument is one. */
 static char *redact(const char *arg, bool *ret_next)
 {
 	size_t name = strcspn(arg, "=: ");
-	const char *password = NULL;
-	size_t size;
 
 	*ret_next = false;
 	if (name_ends_value(arg, name))
 		return mr_str_format("%.*s%s", (int)(name + 1), arg, REPLACED);
-	if (arg[0] == '-' && arg[name] == '\0' && names_secret(arg, name))
-		*ret_next = true;
-	size = find_url_password(arg, &password);
-	if (size > 0)
-		return mr_str_format("%.*s%s%s", (int)(password - arg), arg, REPLACED,
-				     password + size);
-	return mr_str_dup(arg);
+	*ret_next = arg[0] == '-' && arg[name] == '\0' && is_secret_name(arg, name);
+	return redact_urls(arg);
 }
 
 static json_t *text_json(const char *text)

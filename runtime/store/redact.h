@@ -2,8 +2,9 @@
 /*
  * Redaction: arguments as they may be kept
  *
- * What follows the name of a secret is replaced by "[redacted]": --password=X,
- * --token X, API_KEY=X, "Authorization: X", and the password in scheme://user:X@host.
+ * What follows the name of a secret, as mr_secret_is_name() knows it, is replaced by
+ * "[redacted]": --password=X, --token X, API_KEY=X, "Authorization: X", and so are the
+ * passwords in scheme://user:X@host.
  */
 #pragma once
 
@@ -11,9 +12,6 @@
 #include <stddef.h>
 
 struct json_t;
-
-/* Is it what a secret is called? */
-bool mr_redact_is_secret(const char *name);
 
 struct mr_redacted {
 	struct json_t

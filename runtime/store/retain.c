@@ -151,8 +151,11 @@ static int seal(struct mr_store *store, const struct mr_sign_key *key, int64_t *
 
 	if (r != 0)
 		return r < 0 ? r : 0;
-	r = mr_checkpoint_make_at(store, key, json_integer_value(json_object_get(row, "last_seq")),
-				  json_string_value(json_object_get(row, "head")), &document, err);
+	r = mr_checkpoint_make_seal(store, key,
+				    json_integer_value(json_object_get(row, "first_seq")),
+				    json_integer_value(json_object_get(row, "last_seq")),
+				    json_string_value(json_object_get(row, "head")), &document,
+				    err);
 	if (r < 0)
 		return r;
 	text = mr_canon_text(document, &size);

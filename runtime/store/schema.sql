@@ -49,7 +49,7 @@ CREATE TABLE segments (
 	first_seq INTEGER PRIMARY KEY, -- first row that was sealed
 	last_seq INTEGER NOT NULL, -- last row that was sealed
 	head TEXT NOT NULL, -- hash of the last row
-	document TEXT NOT NULL -- signed, as a checkpoint of last_seq
+	document TEXT NOT NULL -- the seal, signed
 ) STRICT;
 
 --- Signed checkpoints made of this store; copies, what proves is kept elsewhere
@@ -457,7 +457,7 @@ CREATE TABLE inputs (
 	seed INTEGER NOT NULL, -- that decided it first
 	class TEXT, -- of a payload or a change; NULL: an ordinary value
 	payload TEXT, -- which of that class
-	raw INTEGER NOT NULL, -- 1: value is bytes that stand for themselves, as a content of menace-flow(5)
+	raw INTEGER NOT NULL, -- 1: value is bytes that stand for themselves, as a content of menace-flow(5); 2: it is a marker of one that was secret, or made from a secret: class, strategy and size
 	value TEXT NOT NULL, -- JSON
 	sha256 TEXT NOT NULL, -- of value
 	seen INTEGER NOT NULL, -- how often
@@ -467,3 +467,15 @@ CREATE TABLE inputs (
 	UNIQUE (flow, stub, sha256)
 ) STRICT;
 CREATE INDEX inputs_last ON inputs (last_us);
+
+--@ 5
+
+ALTER TABLE runs ADD COLUMN clock_skew_ns INTEGER; -- by how much the clock was set forward during the run
+ALTER TABLE usage ADD COLUMN pids_unreaped INTEGER; -- processes that had ended by the end of the main one, and nobody waited for them
+ALTER TABLE usage ADD COLUMN throttled_periods INTEGER; -- in how many periods the CPU limit held it back
+-- Records of a newer program may be here already, with what there was no column for.
+UPDATE runs SET clock_skew_ns = (SELECT body ->> '$.data.timings.clock_skew_ns' FROM links
+	WHERE links.run_id = runs.run_id AND kind = 'result');
+UPDATE usage SET (pids_unreaped, throttled_periods) =
+	(SELECT body ->> '$.data.usage.pids.unreaped', body ->> '$.data.usage.cpu.throttled_periods' FROM links
+	WHERE links.run_id = usage.run_id AND kind = 'result');

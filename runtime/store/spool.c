@@ -170,7 +170,7 @@ int mr_spool_open(struct mr_place *place, size_t bytes, struct mr_spool *ret, st
 
 	if (bytes > MR_SPOOL_RECORD_MAX)
 		return refuse_record(bytes, err);
-	r = open_at(place, place->spool, bytes, mr_place_make_folder, &spool, err);
+	r = open_at(place, place->spool, bytes, mr_place_prepare, &spool, err);
 	if (r < 0)
 		r = flee(&spool, bytes, err);
 	if (r >= 0)
@@ -291,12 +291,13 @@ static void add_path(struct paths *paths, char *path)
 	paths->v[paths->n] = NULL;
 }
 
-/* The last writer of a renamed file may still hold it. */
+/* The last writer of a renamed file may still hold it.  What cannot be opened nobody is waited for:
+ * who takes it in says why. */
 static bool is_quiet(const char *path)
 {
 	mr_auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
-	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 static int seal_open_file(const char *path, struct mr_error *err)
@@ -345,7 +346,7 @@ static void list_sealed(const char *path, struct paths *paths, size_t *ret_busy)
 int mr_spool_seal(const struct mr_place *place, char ***ret_paths, size_t *ret_busy,
 		  struct mr_error *err)
 {
-	const char *const files[] = { place->spool, place->refuge };
+	const char *const files[] = { place->spool, place->refuge, place->old_refuge };
 	struct paths paths = { 0 };
 
 	*ret_busy = 0;
@@ -364,7 +365,7 @@ int mr_spool_seal(const struct mr_place *place, char ***ret_paths, size_t *ret_b
 
 bool mr_spool_waits(const struct mr_place *place)
 {
-	const char *const files[] = { place->spool, place->refuge };
+	const char *const files[] = { place->spool, place->refuge, place->old_refuge };
 	struct paths paths = { 0 };
 	size_t busy = 0;
 	bool waits = false;

@@ -29,7 +29,8 @@ UPDATE runs SET
 	changes_left_out = :body ->> '$.data.workspace.changes.left_out',
 	cgroup_us = :body ->> '$.data.timings.cgroup_us', clone_us = :body ->> '$.data.timings.clone_us',
 	setup_us = :body ->> '$.data.timings.setup_us',
-	teardown_us = :body ->> '$.data.timings.teardown_us'
+	teardown_us = :body ->> '$.data.timings.teardown_us',
+	clock_skew_ns = :body ->> '$.data.timings.clock_skew_ns'
 WHERE run_id = :body ->> '$.run_id';
 
 --@ project.result.usage
@@ -39,7 +40,8 @@ INSERT INTO usage (run_id, wall_us, cpu_us, cpu_user_us, cpu_system_us, cpu_sour
 	voluntary_switches, involuntary_switches, block_read_bytes, block_write_bytes,
 	block_read_ops, block_write_ops, disk_used_bytes, disk_used_inodes, pids_peak,
 	pids_limit_hits, psi_cpu_some_us, psi_memory_some_us, psi_memory_full_us, psi_io_some_us,
-	psi_io_full_us, stdout_bytes, stderr_bytes, stdout_head, stderr_head)
+	psi_io_full_us, stdout_bytes, stderr_bytes, stdout_head, stderr_head,
+	pids_unreaped, throttled_periods)
 SELECT :body ->> '$.run_id', u ->> 'wall_us', u ->> '$.cpu.usage_us', u ->> '$.cpu.user_us',
 	u ->> '$.cpu.system_us', u ->> '$.cpu.source', u ->> '$.cpu.rusage_us',
 	u ->> '$.cpu.difference_us', u ->> '$.cpu.throttled_us', u ->> '$.memory.peak_bytes',
@@ -52,7 +54,8 @@ SELECT :body ->> '$.run_id', u ->> 'wall_us', u ->> '$.cpu.usage_us', u ->> '$.c
 	u ->> '$.pressure.memory_some_us', u ->> '$.pressure.memory_full_us',
 	u ->> '$.pressure.io_some_us', u ->> '$.pressure.io_full_us',
 	:body ->> '$.data.stdout.bytes', :body ->> '$.data.stderr.bytes',
-	:body ->> '$.data.stdout.head', :body ->> '$.data.stderr.head'
+	:body ->> '$.data.stdout.head', :body ->> '$.data.stderr.head', u ->> '$.pids.unreaped',
+	u ->> '$.cpu.throttled_periods'
 FROM (SELECT :body -> '$.data.usage' AS u);
 
 --@ project.result.limits
@@ -228,7 +231,7 @@ SELECT value FROM store_info WHERE name = :name;
 INSERT INTO store_losses (seq, source, reason, bytes) VALUES (:seq, :source, :reason, :bytes);
 
 --@ loss.list
-SELECT seq FROM store_losses ORDER BY seq;
+SELECT seq, source, reason, bytes FROM store_losses ORDER BY seq;
 
 --@ loss.find
 SELECT seq FROM store_losses WHERE source = :source;
@@ -275,8 +278,8 @@ VALUES (:seq, :time_us, :public_key, :document);
 SELECT run_id FROM runs WHERE run_id >= :prefix AND run_id < :prefix || '~' ORDER BY run_id LIMIT 3;
 
 --@ run.get
-SELECT runs.*, usage.*, holds.reason AS held_for
-FROM runs LEFT JOIN usage USING (run_id) LEFT JOIN holds USING (run_id)
+SELECT *, (SELECT reason FROM holds WHERE holds.run_id = runs.run_id) AS held_for
+FROM runs LEFT JOIN usage USING (run_id)
 WHERE runs.run_id = :run_id;
 
 --@ run.limits
@@ -319,15 +322,20 @@ SELECT n, boot_ns, tgid, tid, comm, object, detail FROM events
 	WHERE run_id = :run_id AND type = 'crash' ORDER BY n LIMIT 16;
 
 --@ run.events
+-- Who made a process may have had another name when it did than before and later: only the record
+-- has it, and an older one has none.
 SELECT boot_ns, type, tgid, start_boot_ns, comm, object, detail FROM (
 	SELECT boot_ns, 1 AS rank, type, tgid, start_boot_ns, comm, object, detail
 	FROM events WHERE run_id = :run_id
-	UNION ALL SELECT start_boot_ns, 0, 'fork', parent_tgid, parent_start_boot_ns,
-		(SELECT e.comm FROM events AS e WHERE e.run_id = :run_id AND e.type = 'exec'
-			AND e.tgid = p.parent_tgid AND e.start_boot_ns = p.parent_start_boot_ns
-			AND e.boot_ns <= p.start_boot_ns ORDER BY e.boot_ns DESC LIMIT 1),
-		NULL, json_object('child_tgid', tgid)
-	FROM processes AS p WHERE run_id = :run_id AND parent_tgid IS NOT NULL
+	UNION ALL SELECT p.start_boot_ns, 0, 'fork', p.parent_tgid, p.parent_start_boot_ns, made.comm,
+		NULL, json_object('child_tgid', p.tgid)
+	FROM processes AS p LEFT JOIN (SELECT CAST(value ->> 'tgid' AS INTEGER) AS tgid,
+			CAST(value ->> 'start_boot_ns' AS INTEGER) AS start_boot_ns,
+			value ->> 'parent_comm' AS comm
+		FROM links, json_each(links.body, '$.data.processes')
+		WHERE run_id = :run_id AND kind = 'telemetry') AS made
+		ON made.tgid = p.tgid AND made.start_boot_ns = p.start_boot_ns
+	WHERE p.run_id = :run_id AND p.parent_tgid IS NOT NULL
 	UNION ALL SELECT exit_boot_ns, 3, 'exit', tgid, start_boot_ns, comm, NULL,
 		json_object('exit_code', exit_code, 'exit_signal', exit_signal,
 			'core_dumped', core_dumped, 'rss_peak_bytes', rss_peak_bytes)
@@ -361,7 +369,8 @@ SELECT (SELECT total(count) FROM losses WHERE run_id = :run_id)
 	+ coalesce(denials_dropped, 0) AS count,
 	(SELECT max(body ->> '$.data.reason') FROM links
 		WHERE run_id = :run_id AND kind = 'telemetry') AS unknown,
-	stored_boot_ns - (stored_real_us - started_us) * 1000 AS begin_ns
+	-- The clock may have been set meanwhile: that much of the span is no time.
+	stored_boot_ns - (stored_real_us - started_us) * 1000 + coalesce(clock_skew_ns, 0) AS begin_ns
 FROM runs WHERE run_id = :run_id;
 
 --@ run.dns
@@ -370,6 +379,13 @@ GROUP BY name, type, transport, server, malformed ORDER BY min(n);
 
 --@ run.counters
 SELECT name, value FROM counters WHERE run_id = :run_id AND value > 0 ORDER BY name;
+
+--@ run.histograms
+SELECT name, unit, bucket, count FROM histograms WHERE run_id = :run_id ORDER BY name, bucket;
+
+--@ run.syscalls
+SELECT name, errno, count, total_ns FROM syscalls WHERE run_id = :run_id
+ORDER BY total_ns DESC, count DESC, name, errno;
 
 --@ run.opens
 SELECT object AS path, detail ->> '$.secret' AS secret, detail ->> '$.to_write' AS to_write,
@@ -395,6 +411,21 @@ ORDER BY CASE :sort WHEN 'cpu' THEN -cpu_us WHEN 'memory' THEN -memory_peak_byte
 	ELSE -started_us END NULLS LAST, run_id
 LIMIT coalesce(:limit, -1);
 
+--@ learn.runs
+SELECT run_id, json_array(program, argv, lang, snippet_sha256) AS history, reason, exit_status,
+	wall_us, cpu_us, memory_peak_bytes,
+	(SELECT asked FROM limits WHERE limits.run_id = runs.run_id AND name = 'cpus') AS cpus,
+	(SELECT asked FROM limits WHERE limits.run_id = runs.run_id AND name = 'memory_max_bytes')
+		AS memory_max_bytes,
+	(SELECT proof ->> '$.shaping.applied.rate' FROM receipts
+		WHERE receipts.run_id = runs.run_id AND layer = 'network') AS rate
+FROM runs LEFT JOIN usage USING (run_id)
+WHERE reason NOT IN ('setup_error', 'killed_by_user', 'supervisor_lost', 'skipped')
+	AND (:since_us IS NULL OR started_us >= :since_us)
+	AND (:until_us IS NULL OR started_us < :until_us)
+	AND (:program IS NULL OR program GLOB :program OR name GLOB :program)
+ORDER BY history, started_us, run_id;
+
 --@ verify.tables
 SELECT m.name FROM sqlite_schema AS m
 WHERE m.type = 'table' AND m.name NOT IN ('links', 'holds', 'purged')
@@ -405,6 +436,10 @@ ORDER BY m.name;
 SELECT run_id FROM runs WHERE run_id NOT IN (SELECT subject FROM chain WHERE kind = 'run')
 UNION SELECT run_id FROM links WHERE run_id NOT IN (SELECT subject FROM chain WHERE kind = 'run')
 ORDER BY run_id LIMIT 1;
+
+--@ verify.unchained
+SELECT (SELECT count(*) FROM flows) + (SELECT count(*) FROM flow_runs) + (SELECT count(*) FROM flow_steps)
+	+ (SELECT count(*) FROM matrices) + (SELECT count(*) FROM cells) + (SELECT count(*) FROM inputs) AS n;
 
 --@ adhoc.databases
 SELECT name FROM pragma_database_list WHERE name <> 'temp' OR file <> '';
@@ -432,6 +467,22 @@ UNION SELECT 'syscall', name FROM syscalls WHERE run_id = :run_id
 UNION SELECT 'limit', name FROM limits_hit WHERE run_id = :run_id
 ORDER BY kind, item;
 
+--@ diff.cut
+-- Kinds of which a run had more than its records list, or than was seen of it.  A process whose
+-- last program had no room among the events has a name and no file.
+SELECT 'change' AS kind FROM runs WHERE run_id = :run_id AND changes_left_out > 0
+UNION SELECT 'denial' FROM runs WHERE run_id = :run_id AND denials_dropped > 0
+UNION SELECT 'program' FROM links WHERE run_id = :run_id AND kind = 'telemetry'
+	AND body ->> '$.data.books.processes_not_listed' > 0
+UNION SELECT 'host' FROM links WHERE run_id = :run_id AND kind = 'telemetry'
+	AND body ->> '$.data.books.connections_not_listed' > 0
+UNION SELECT 'name' FROM links WHERE run_id = :run_id AND kind = 'telemetry'
+	AND body ->> '$.data.books.names_not_listed' > 0
+UNION SELECT 'program' FROM processes WHERE run_id = :run_id AND execs > 0 AND exe IS NULL
+UNION SELECT CASE type WHEN 'tcp' THEN 'host' WHEN 'dns' THEN 'name' ELSE 'program' END
+FROM losses WHERE run_id = :run_id AND type IN ('fork', 'exec', 'exit', 'tcp', 'dns')
+ORDER BY kind;
+
 --@ export.runs
 -- CROSS: in the order of the chain, page by page, without sorting.
 SELECT chain.seq, chain.hash, runs.run_id, chain.body ->> '$.prev' AS prev,
@@ -454,9 +505,9 @@ WHERE (:run_id IS NULL OR runs.run_id = :run_id)
 	AND (:program IS NULL OR program GLOB :program OR name GLOB :program);
 
 --@ export.run
-SELECT runs.*, usage.*, holds.reason AS held_for,
+SELECT *, (SELECT reason FROM holds WHERE holds.run_id = runs.run_id) AS held_for,
 	(SELECT sum(count) FROM losses WHERE losses.run_id = runs.run_id) AS events_lost
-FROM runs LEFT JOIN usage USING (run_id) LEFT JOIN holds USING (run_id)
+FROM runs LEFT JOIN usage USING (run_id)
 WHERE runs.run_id = :run_id;
 
 --@ export.values
@@ -545,9 +596,14 @@ WHERE run_id = :run_id AND type IN ('connect', 'sendmsg')
 GROUP BY object, detail ->> 'protocol' ORDER BY object;
 
 --@ replay.knows
+-- What tells of hosts is four probes.
 SELECT (SELECT state FROM probes WHERE run_id = :run_id AND name = 'exec') AS exec,
-	(SELECT state FROM probes WHERE run_id = :run_id AND name = 'connect') AS connect,
-	(SELECT proof ->> 'mode' FROM receipts WHERE run_id = :run_id AND layer = 'network') AS net;
+	(SELECT iif(count(*) = 4, 'attached', NULL) FROM probes
+		WHERE run_id = :run_id AND state = 'attached'
+		AND name IN ('connect', 'connect6', 'sendmsg', 'sendmsg6')) AS connect,
+	(SELECT proof ->> 'mode' FROM receipts WHERE run_id = :run_id AND layer = 'network') AS net,
+	(SELECT sum(body ->> '$.data.books.events_not_listed') FROM links
+		WHERE run_id = :run_id AND kind = 'telemetry') AS events_not_listed;
 
 --@ flow.add
 INSERT INTO flows (name, folder, document, sha256, added_us)
@@ -602,8 +658,36 @@ UPDATE matrices SET ended_us = :ended_us WHERE matrix = :matrix;
 INSERT INTO cells (matrix, n, scenario, level, replicate, arm, seed, verdict, detail)
 VALUES (:matrix, :n, :scenario, :level, :replicate, :arm, :seed, :verdict, :detail);
 
+--@ matrix.get_cell
+SELECT detail FROM cells WHERE matrix = :matrix AND n = :n;
+
 --@ matrix.cells
 SELECT n, detail FROM cells WHERE matrix = :matrix ORDER BY n;
+
+--@ unfinished.list
+SELECT 'flow' AS kind, flow_run AS id, name, started_us, EXISTS (
+	SELECT 1 FROM flow_steps JOIN holds ON run_id = run
+	WHERE flow_steps.flow_run = flow_runs.flow_run) AS held
+FROM flow_runs WHERE ended_us IS NULL AND (:id IS NULL OR flow_run = :id)
+UNION ALL
+SELECT 'matrix', matrix, name, started_us, EXISTS (
+	SELECT 1 FROM cells, json_each(cells.detail, '$.per_copy') AS copy,
+		json_each(copy.value, '$.runs') AS run JOIN holds ON run_id = run.value
+	WHERE cells.matrix = matrices.matrix)
+FROM matrices WHERE ended_us IS NULL AND (:id IS NULL OR matrix = :id)
+ORDER BY started_us, id;
+
+--@ unfinished.forget_steps
+DELETE FROM flow_steps WHERE flow_run = :id;
+
+--@ unfinished.forget_flow_run
+DELETE FROM flow_runs WHERE flow_run = :id;
+
+--@ unfinished.forget_cells
+DELETE FROM cells WHERE matrix = :id;
+
+--@ unfinished.forget_matrix
+DELETE FROM matrices WHERE matrix = :id;
 
 --@ input.add
 INSERT INTO inputs (flow, step, stub, scenario, strategy, seed, class, payload, raw, value, sha256, seen,
@@ -614,8 +698,8 @@ ON CONFLICT (flow, stub, sha256) DO UPDATE SET seen = seen + 1, failed = failed 
 	step = excluded.step, scenario = excluded.scenario, last_us = excluded.last_us;
 
 --@ input.recent
-SELECT stub, raw, value, class, failed FROM inputs WHERE flow = :flow ORDER BY last_us DESC, id DESC
-LIMIT 1000;
+SELECT stub, raw, value, class, payload, failed FROM inputs WHERE flow = :flow AND raw < 2
+ORDER BY last_us DESC, id DESC LIMIT 1000;
 
 --@ input.trim
 DELETE FROM inputs WHERE last_us < :oldest_us OR id NOT IN

@@ -61,8 +61,11 @@ int mr_store_fail(const struct mr_store *store, int rc, const char *doing, struc
 {
 	char detail[160];
 
+	/* What the database says is of its last error, which may be another. */
 	snprintf(detail, sizeof(detail), "%s",
-		 store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(rc));
+		 store->db && (sqlite3_errcode(store->db) & 0xff) == (rc & 0xff)
+			 ? sqlite3_errmsg(store->db)
+			 : sqlite3_errstr(rc));
 	for (size_t i = 0; i < N_ELEMENTS(meanings); i++)
 		if (meanings[i].rc == (rc & 0xff))
 			return mr_err(err, meanings[i].code, meanings[i].errnum,
@@ -150,9 +153,21 @@ void mr_store_rollback(struct mr_store *store)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-int mr_store_make_durable(struct mr_store *store, struct mr_error *err)
+int mr_store_set_durable(struct mr_store *store, bool durable, struct mr_error *err)
 {
-	return mr_store_exec(store, "PRAGMA synchronous = FULL", "set up", err);
+	return mr_store_exec(store,
+			     durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
+			     "set up", err);
+}
+
+int mr_store_spare_memory(struct mr_store *store, struct mr_error *err)
+{
+	return mr_store_exec(store, "PRAGMA cache_size = -256", "set up", err);
+}
+
+void mr_store_spend_memory(struct mr_store *store)
+{
+	sqlite3_exec(store->db, "PRAGMA cache_size = -2000", NULL, NULL, NULL); /* SQLite's own */
 }
 
 int mr_store_wipe_deleted(struct mr_store *store, struct mr_error *err)
@@ -275,29 +290,15 @@ static int judge_version(struct mr_store *store, enum mr_store_mode mode, struct
 
 /* --- opening --------------------------------------------------------------- */
 
-/* SQLite would make it readable by all; and only what is ours is written. */
-static int prepare_file(const char *path, struct mr_error *err)
+/* SQLite would make it readable by all. */
+static int make_file(const char *path, struct mr_error *err)
 {
-	struct stat st;
-	int fd;
+	mr_auto_close int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (lstat(path, &st) < 0 && errno == ENOENT) {
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd >= 0 || errno == EEXIST) {
-			mr_close(fd);
-			return 0;
-		}
-		return mr_err(err, errno == ENOSPC ? MR_E_KERNEL : MR_E_DENIED, errno,
-			      "make store %s: %m", path);
-	}
-	if (lstat(path, &st) < 0)
-		return mr_err(err, MR_E_SYS, errno, "store %s: %m", path);
-	if (!S_ISREG(st.st_mode))
-		return mr_err(err, MR_E_DENIED, EINVAL, "store %s is not a regular file", path);
-	if (st.st_uid != geteuid())
-		return mr_err(err, MR_E_DENIED, EPERM, "store %s belongs to user %u, not to you",
-			      path, st.st_uid);
-	return 0;
+	if (fd >= 0 || errno == EEXIST)
+		return 0;
+	return mr_err(err, errno == ENOSPC ? MR_E_KERNEL : MR_E_DENIED, errno, "make store %s: %m",
+		      path);
 }
 
 static int set_up(struct mr_store *store, unsigned int busy_ms)
@@ -375,10 +376,10 @@ static int open_read(struct mr_store *store, unsigned int busy_ms, struct mr_err
 static int open_write(struct mr_store *store, const struct mr_place *place, unsigned int busy_ms,
 		      struct mr_error *err)
 {
-	int r = mr_place_make_folder(place, err);
+	int r = mr_place_prepare(place, err);
 
-	if (r == 0)
-		r = prepare_file(store->path, err);
+	if (r == 0 && access(store->path, F_OK) < 0)
+		r = make_file(store->path, err);
 	if (r == 0)
 		r = connect_db(store, SQLITE_OPEN_READWRITE, "", busy_ms, err);
 	if (r == 0)
@@ -388,18 +389,22 @@ static int open_write(struct mr_store *store, const struct mr_place *place, unsi
 	r = mr_store_exec(store, "PRAGMA journal_mode = WAL", "set up", err);
 	if (r < 0 && err->code != MR_E_BUSY) /* else: it has been made this moment; next time */
 		return r;
-	return mr_store_exec(store, "PRAGMA synchronous = NORMAL", "set up", err);
+	return mr_store_set_durable(store, false, err);
 }
 
 int mr_store_open(const struct mr_place *place, enum mr_store_mode mode, unsigned int busy_ms,
 		  struct mr_store **ret, struct mr_error *err)
 {
 	mr_auto_store struct mr_store *store = mr_str_alloc(sizeof(*store));
-	int r;
+	struct stat st;
+	int r = stat(place->db, &st);
 
 	store->path = mr_str_dup(place->db);
-	if (mode == MR_STORE_READ && access(place->db, F_OK) < 0 && errno == ENOENT)
+	if (mode == MR_STORE_READ && r < 0 && errno == ENOENT)
 		return 1;
+	if (r == 0 && !S_ISREG(st.st_mode)) /* to open a fifo is to wait */
+		return mr_err(err, MR_E_DENIED, EINVAL, "store %s is not a regular file",
+			      place->db);
 	if (mode == MR_STORE_READ)
 		r = open_read(store, busy_ms, err);
 	else

@@ -48,8 +48,13 @@ int mr_store_begin(struct mr_store *store, struct mr_error *err);
 int mr_store_commit(struct mr_store *store, struct mr_error *err);
 /* No-op when none is open. */
 void mr_store_rollback(struct mr_store *store);
-/* From now on a commit also survives a crash of the host. */
-int mr_store_make_durable(struct mr_store *store, struct mr_error *err);
+/* From now on a commit also survives a crash of the host; or, as at first, is quicker, and with a
+ * crash the last ones may be gone, in order and whole. */
+int mr_store_set_durable(struct mr_store *store, bool durable, struct mr_error *err);
+/* Keep no more than 256 KiB of pages in memory, for those who write much and read little of it again. */
+int mr_store_spare_memory(struct mr_store *store, struct mr_error *err);
+/* As many again as at first. */
+void mr_store_spend_memory(struct mr_store *store);
 /* Overwrite what is deleted from now on. */
 int mr_store_wipe_deleted(struct mr_store *store, struct mr_error *err);
 /* After deleting: give space back, and leave no old page in the write-ahead log. */

@@ -28,9 +28,8 @@ struct walk {
 	struct mr_compare *compare;
 	int64_t seq; /* last row that is right */
 	char hash[MR_HASH_HEX_SIZE]; /* of it */
-	json_t *holds; /* what the rows say: run_id -> seq */
-	json_t *purged;
-	json_t *losses; /* seq as text -> true */
+	/* What the chain says that the tables beside it hold: key as text -> the whole row. */
+	json_t *holds, *purged, *losses;
 	/* inside of one run */
 	const char *run_id;
 	int n;
@@ -106,6 +105,7 @@ static int walk_link(const json_t *row, void *owner, struct mr_error *err)
 				  err);
 }
 
+/* A purge comes after its run: a row that says otherwise is not the chain's. */
 static int check_gone(struct walk *w, int64_t seq, struct mr_error *err)
 {
 	mr_auto_json json_t *row = NULL;
@@ -114,7 +114,7 @@ static int check_gone(struct walk *w, int64_t seq, struct mr_error *err)
 
 	if (r < 0)
 		return r;
-	if (r > 0)
+	if (r > 0 || get_int(row, "seq") <= seq)
 		return bad(w, seq, "run %s: its record is gone, and no purge says so", w->run_id);
 	w->report->purged++;
 	return 0;
@@ -146,8 +146,10 @@ static int walk_run(struct walk *w, int64_t seq, const json_t *data, struct mr_e
 	if (strcmp(w->head, get_string(data, "head")) != 0)
 		return bad(w, seq, "run %s: its last link is not the head that the chain has",
 			   w->run_id);
+	if (end > 0)
+		return bad(w, seq, "run %.64s: %s", w->run_id, what);
 	w->report->runs++;
-	return end > 0 ? bad(w, seq, "run %.64s: %s", w->run_id, what) : 0;
+	return 0;
 }
 
 /* --- a row ----------------------------------------------------------------- */
@@ -155,21 +157,28 @@ static int walk_run(struct walk *w, int64_t seq, const json_t *data, struct mr_e
 static void gather(struct walk *w, const char *kind, const json_t *row, const json_t *data)
 {
 	json_t *seq = json_object_get(row, "seq");
-	const char *subject = get_string(row, "subject");
+	json_t *subject = json_object_get(row, "subject");
 	char number[24];
 	size_t i;
 	json_t *run;
 
 	if (strcmp(kind, "hold") == 0)
-		json_object_set(w->holds, subject, seq);
+		json_object_set_new(w->holds, json_string_value(subject),
+				    json_pack("{s:O, s:O, s:O?}", "run_id", subject, "seq", seq,
+					      "reason", json_object_get(data, "reason")));
 	if (strcmp(kind, "release") == 0)
-		json_object_del(w->holds, subject);
+		json_object_del(w->holds, json_string_value(subject));
 	if (strcmp(kind, "purge") == 0)
 		json_array_foreach (json_object_get(data, "runs"), i, run)
-			json_object_set(w->purged, json_string_value(run), seq);
+			json_object_set_new(w->purged, json_string_value(run),
+					    json_pack("{s:O, s:O}", "run_id", run, "seq", seq));
 	if (strcmp(kind, "loss") == 0) {
 		snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(seq));
-		json_object_set(w->losses, number, seq);
+		json_object_set_new(w->losses, number,
+				    json_pack("{s:O, s:O?, s:O?, s:O?}", "seq", seq, "source",
+					      json_object_get(data, "source"), "reason",
+					      json_object_get(data, "reason"), "bytes",
+					      json_object_get(data, "bytes")));
 		w->report->losses++;
 	}
 }
@@ -211,27 +220,48 @@ static int walk_row(const json_t *row, void *owner, struct mr_error *err)
 
 /* --- the whole ------------------------------------------------------------- */
 
+/* The seal is signed by the key that counts, if one was given. */
+static int check_seal(struct walk *w, const json_t *row, const json_t *document)
+{
+	struct mr_error why = MR_ERROR_INIT;
+	const char *key =
+		w->opts->public_key ? w->opts->public_key : get_string(document, "public_key");
+	int64_t seq = w->seq + 1;
+	int r = mr_checkpoint_check_seal(w->store, document, key, &why);
+
+	if (r < 0)
+		return bad(w, seq, "the seal of row %" PRId64 " %.200s", seq, why.msg);
+	if (r > 0 && !w->opts->old_seals)
+		return bad(w, seq,
+			   "the seal of row %" PRId64
+			   " is a checkpoint: whoever had one can have put it in the place of the "
+			   "rows; early versions sealed so, and if one of them sealed this store, "
+			   "--old-seals lets it pass",
+			   seq);
+	if ((r == 0 && !same(row, document, "first_seq")) ||
+	    get_int(document, "seq") != get_int(row, "last_seq") ||
+	    get_int(row, "last_seq") < seq ||
+	    strcmp(get_string(document, "head"), get_string(row, "head")) != 0)
+		return bad(w, seq, "the seal of row %" PRId64 " is of other rows", seq);
+	if (r > 0)
+		w->report->old_sealed += get_int(row, "last_seq") - w->seq;
+	return 0;
+}
+
 static int walk_segment(const json_t *row, void *owner, struct mr_error *err)
 {
 	struct walk *w = owner;
 	const char *text = get_string(row, "document");
 	mr_auto_json json_t *document = NULL;
-	struct mr_error why = MR_ERROR_INIT;
-	const char *key;
+	int64_t seq = w->seq + 1;
 
 	(void)err;
-	if (get_int(row, "first_seq") != w->seq + 1)
-		return bad(w, w->seq + 1, "row %" PRId64 " of the chain is gone", w->seq + 1);
-	if (mr_json_parse(text, strlen(text), "segment", &document, &why) < 0)
-		return bad(w, w->seq + 1, "the seal of row %" PRId64 " cannot be read", w->seq + 1);
-	key = w->opts->public_key ? w->opts->public_key : get_string(document, "public_key");
-	if (mr_checkpoint_check(w->store, document, key, &why) < 0)
-		return bad(w, w->seq + 1, "the seal of row %" PRId64 " %.200s", w->seq + 1,
-			   why.msg);
-	if (get_int(document, "seq") != get_int(row, "last_seq") ||
-	    strcmp(get_string(document, "head"), get_string(row, "head")) != 0)
-		return bad(w, w->seq + 1, "the seal of row %" PRId64 " is of other rows",
-			   w->seq + 1);
+	if (get_int(row, "first_seq") != seq)
+		return bad(w, seq, "row %" PRId64 " of the chain is gone", seq);
+	if (mr_json_parse(text, strlen(text), "segment", &document, NULL) < 0)
+		return bad(w, seq, "the seal of row %" PRId64 " cannot be read", seq);
+	if (check_seal(w, row, document) != 0)
+		return 1;
 	w->seq = get_int(row, "last_seq");
 	w->report->sealed = w->seq;
 	snprintf(w->hash, sizeof(w->hash), "%s", get_string(row, "head"));
@@ -255,8 +285,9 @@ static int check_end(struct walk *w, struct mr_error *err)
 			 err);
 	if (r < 0)
 		return r;
-	if (r > 0 && seq < w->report->sealed)
-		return 0; /* inside of a sealed part: only its end can be compared */
+	w->report->checkpoint_sealed = r > 0 && seq < w->report->sealed;
+	if (w->report->checkpoint_sealed)
+		return 0; /* only the end of a sealed part can be compared */
 	if (strcmp(get_string(row, "hash"), get_string(w->opts->checkpoint, "head")) != 0)
 		return bad(w, seq,
 			   "row %" PRId64
@@ -269,8 +300,9 @@ static int check_end(struct walk *w, struct mr_error *err)
 
 struct side {
 	struct walk *walk;
-	json_t *expected; /* key -> seq */
-	const char *key, *table;
+	const char *statement, *key, *table;
+	json_t *expected; /* key -> row */
+	bool may_be_sealed; /* what says so may be gone; a seal stops at all that is in force */
 };
 
 static int check_side_row(const json_t *row, void *owner, struct mr_error *err)
@@ -286,7 +318,9 @@ static int check_side_row(const json_t *row, void *owner, struct mr_error *err)
 	if (json_is_integer(key))
 		snprintf(text, sizeof(text), "%" PRId64, (int64_t)json_integer_value(key));
 	known = json_object_get(side->expected, text);
-	if (seq > side->walk->report->sealed && (!known || json_integer_value(known) != seq))
+	if (!known && side->may_be_sealed && seq >= 1 && seq <= side->walk->report->sealed)
+		return 0;
+	if (!json_equal(row, known))
 		return bad(side->walk, 0, "table %s: the row of %s is not what the chain says",
 			   side->table, text);
 	json_object_del(side->expected, text);
@@ -294,27 +328,28 @@ static int check_side_row(const json_t *row, void *owner, struct mr_error *err)
 }
 
 /* A table beside the chain must hold what the rows said, no more and no less. */
-static int check_side(struct walk *w, const char *statement, const char *key, const char *table,
-		      json_t *expected, struct mr_error *err)
+static int check_side(struct side *side, struct mr_error *err)
 {
-	struct side side = { w, expected, key, table };
-	int r = mr_query_each(w->store, statement, NULL, check_side_row, &side, err);
+	int r = mr_query_each(side->walk->store, side->statement, NULL, check_side_row, side, err);
 
-	if (r == 0 && json_object_size(expected) > 0)
-		return bad(w, 0, "table %s: the row of %s is gone", table,
-			   json_object_iter_key(json_object_iter(expected)));
+	if (r == 0 && json_object_size(side->expected) > 0)
+		return bad(side->walk, 0, "table %s: the row of %s is gone", side->table,
+			   json_object_iter_key(json_object_iter(side->expected)));
 	return r;
 }
 
 static int check_sides(struct walk *w, struct mr_error *err)
 {
+	struct side sides[] = {
+		{ w, "hold.list", "run_id", "holds", w->holds, false },
+		{ w, "purge.list", "run_id", "purged", w->purged, true },
+		{ w, "loss.list", "seq", "store_losses", w->losses, false },
+	};
 	char what[sizeof(w->report->what) - 64];
-	int r = check_side(w, "hold.list", "run_id", "holds", w->holds, err);
+	int r = 0;
 
-	if (r == 0)
-		r = check_side(w, "purge.list", "run_id", "purged", w->purged, err);
-	if (r == 0)
-		r = check_side(w, "loss.list", "seq", "store_losses", w->losses, err);
+	for (size_t i = 0; i < N_ELEMENTS(sides) && r == 0; i++)
+		r = check_side(&sides[i], err);
 	if (r == 0)
 		r = mr_compare_strangers(w->compare, what, sizeof(what), err);
 	return r == 1 && !w->report->what[0] ? bad(w, 0, "%s", what) : r;
@@ -331,6 +366,17 @@ static int check_strangers(struct walk *w, struct mr_error *err)
 		   get_string(row, "run_id"));
 }
 
+/* What is written while a workflow goes on has no record of its own; the runs that it names have. */
+static int count_unchained(struct walk *w, struct mr_error *err)
+{
+	mr_auto_json json_t *row = NULL;
+	int r = mr_query_one(w->store, "verify.unchained", NULL, &row, err);
+
+	if (r >= 0)
+		w->report->unchained = get_int(row, "n");
+	return r < 0 ? r : 0;
+}
+
 static int walk_all(struct walk *w, struct mr_error *err)
 {
 	int r = mr_compare_new(w->store, &w->compare, err);
@@ -345,6 +391,8 @@ static int walk_all(struct walk *w, struct mr_error *err)
 		r = check_strangers(w, err);
 	if (r == 0)
 		r = check_sides(w, err);
+	if (r == 0)
+		r = count_unchained(w, err);
 	mr_compare_free(w->compare);
 	return r;
 }

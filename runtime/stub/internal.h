@@ -54,12 +54,20 @@ mr_input_fn mr_input_templates, mr_input_signature, mr_input_smart, mr_input_his
 /* An ordinary value, that others are changed from: a template or a smart one; new reference. */
 json_t *mr_input_base(struct mr_input_job *job);
 json_t *mr_input_smart_value(struct mr_input_job *job, const struct mr_input_param *param);
-/* Does a value go where this one has to? */
-bool mr_input_fits(const struct mr_input_job *job, const json_t *value);
+/* Why a value, as the text that would be put in, does not go where this one has to (static), and how many
+ * bytes that text has (ret_size may be NULL); NULL: it does. */
+const char *mr_input_why_unfit(const struct mr_input_job *job, const struct mr_input *input,
+			       size_t *ret_size);
+bool mr_input_fits(const struct mr_input_job *job, json_t *value);
 
 /* wrong.c */
 mr_input_fn mr_input_hostile, mr_input_misuse, mr_input_legacy_schema, mr_input_flaky_upstream;
 
-/* plugin.c: program NULL: there is none to be run. */
+/* secret.c: what a record may say of a value of this declaration. */
+enum mr_input_told mr_input_judge_told(const struct mr_input_job *job, const json_t *declaration,
+				       const struct mr_input *input);
+
+/* plugin.c: program NULL: there is none to be run.  What it is given is the value that ret has, which its
+ * reply takes the place of, or an ordinary one. */
 int mr_input_ask_plugin(struct mr_input_job *job, const char *strategy, const json_t *program,
 			struct mr_input *ret, struct mr_error *err);

@@ -34,17 +34,40 @@ static const char *pick(struct mr_rand *rand, const char *const *list, size_t n)
 	return list[mr_rand_below(rand, n)];
 }
 
-bool mr_input_fits(const struct mr_input_job *job, const json_t *value)
+const char *mr_input_why_unfit(const struct mr_input_job *job, const struct mr_input *input,
+			       size_t *ret_size)
 {
 	mr_auto_free char *text = NULL;
+	const char *why;
+	size_t size = 0;
 
 	if (!job->opts->plain)
-		return true;
-	if (json_is_string(value))
-		return json_string_length(value) <= MR_INPUT_PLAIN_MAX &&
-		       strlen(json_string_value(value)) == json_string_length(value);
-	text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	return text && strlen(text) <= MR_INPUT_PLAIN_MAX;
+		return NULL;
+	text = mr_input_render(input, false, &size);
+	why = mr_input_why_not_plain(text, size);
+	if (why && ret_size)
+		*ret_size = size;
+	return why;
+}
+
+bool mr_input_fits(const struct mr_input_job *job, json_t *value)
+{
+	const struct mr_input input = { .value = value };
+
+	return mr_input_why_unfit(job, &input, NULL) == NULL;
+}
+
+/* A value of an array, or a row of the history, whose value may be bytes in another spelling. */
+static bool row_fits(const struct mr_input_job *job, json_t *row, bool of_history)
+{
+	mr_cleanup(mr_input_deinit) struct mr_input input = { 0 };
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_json root = mr_json_root(json_object_get(row, "value"), "value in the store");
+
+	if (!of_history || !json_is_true(json_object_get(row, "raw")))
+		return mr_input_fits(job, of_history ? root.value : row);
+	return mr_spec_get_bytes(&root, &input.bytes, &input.size, &err) == 0 &&
+	       mr_input_why_unfit(job, &input, NULL) == NULL;
 }
 
 /* One of those that go there: of an array, or of rows of history that have a mark.  Borrowed, or NULL. */
@@ -57,10 +80,8 @@ static json_t *pick_fitting(struct mr_input_job *job, const json_t *array, const
 
 	for (size_t i = 0; i < json_array_size(array) && n < max; i++) {
 		json_t *row = json_array_get(array, i);
-		const json_t *value = mark ? json_object_get(row, "value") : row;
 
-		if (value && (!mark || json_is_true(json_object_get(row, mark))) &&
-		    mr_input_fits(job, value))
+		if ((!mark || json_is_true(json_object_get(row, mark))) && row_fits(job, row, mark))
 			fitting[n++] = row;
 	}
 	return n > 0 ? fitting[mr_rand_below(&job->rand, n)] : NULL;
@@ -70,37 +91,60 @@ int mr_input_templates(struct mr_input_job *job, struct mr_input *ret, struct mr
 {
 	json_t *template = pick_fitting(job, job->shape.templates, NULL, SIZE_MAX);
 
+	if (!template && json_array_size(job->shape.templates) == 0)
+		return -mr_err(err, MR_E_USAGE, ENODATA,
+			       "the strategy templates: none is declared");
 	if (!template)
 		return -mr_err(err, MR_E_USAGE, ENODATA,
-			       "the strategy templates: none is declared that goes where it is "
-			       "used");
+			       "the strategy templates: none of its %zu goes into an argument or a "
+			       "variable, where it is used: at most %d bytes without a NUL do",
+			       json_array_size(job->shape.templates), MR_INPUT_PLAIN_MAX);
 	ret->value = json_deep_copy(template);
 	return 0;
 }
 
+/* It is still what it was made as. */
 static int replay(const json_t *row, struct mr_input *ret, const char *why, struct mr_error *err)
 {
 	struct mr_json root = mr_json_root(json_object_get(row, "value"), "value in the store");
+	const char *id = json_string_value(json_object_get(row, "payload"));
 
 	if (!row)
 		return -mr_err(err, MR_E_USAGE, ENODATA, "%s", why);
+	ret->class = json_string_value(json_object_get(row, "class"));
+	ret->id = id ? mr_str_dup(id) : NULL;
 	if (json_is_true(json_object_get(row, "raw")))
 		return mr_spec_get_bytes(&root, &ret->bytes, &ret->size, err);
 	ret->value = json_deep_copy(root.value);
 	return 0;
 }
 
+static bool is_any(const json_t *history, const char *mark)
+{
+	for (size_t i = 0; i < json_array_size(history); i++)
+		if (json_is_true(json_object_get(json_array_get(history, i), mark)))
+			return true;
+	return false;
+}
+
 int mr_input_history(struct mr_input_job *job, struct mr_input *ret, struct mr_error *err)
 {
 	return replay(pick_fitting(job, job->opts->history, "ordinary", HISTORY_MAX), ret,
-		      "the strategy history: the store has no value of it yet", err);
+		      is_any(job->opts->history, "ordinary")
+			      ? "the strategy history: no value of it in the store goes into an "
+				"argument or a variable, where it is used"
+			      : "the strategy history: the store has no value of it yet",
+		      err);
 }
 
 int mr_input_failures(struct mr_input_job *job, struct mr_input *ret, struct mr_error *err)
 {
 	return replay(pick_fitting(job, job->opts->history, "failed", FAILURES_MAX), ret,
-		      "the strategy failures: the store has no value of it with which a step "
-		      "failed",
+		      is_any(job->opts->history, "failed")
+			      ? "the strategy failures: no value with which a step failed goes "
+				"into an argument or a variable, where it is used"
+			      : "the strategy failures: the store has no value of it with which "
+				"a step failed",
 		      err);
 }
 
@@ -352,7 +396,8 @@ static json_t *aggregate_history(const json_t *history)
 {
 	mr_auto_json json_t *values = json_array();
 
-	for (size_t i = 0; i < json_array_size(history); i++) {
+	for (size_t i = 0; i < json_array_size(history) && json_array_size(values) < HISTORY_MAX;
+	     i++) {
 		const json_t *row = json_array_get(history, i);
 		json_t *value = json_object_get(row, "value");
 

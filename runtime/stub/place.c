@@ -49,6 +49,11 @@ static int next_place(const char *text, const char *end, struct place *ret, stru
 	return 0;
 }
 
+bool mr_place_is_in(const char *text, size_t size)
+{
+	return size > 0 && memmem(text, size, opening, sizeof(opening) - 1);
+}
+
 int mr_place_each(const char *text, size_t size, mr_place_fn *fn, void *owner, struct mr_error *err)
 {
 	const char *end = text + size;
@@ -66,6 +71,30 @@ int mr_place_each(const char *text, size_t size, mr_place_fn *fn, void *owner, s
 	}
 }
 
+/* The text up to a place and the value in it, or the place itself where there is none. */
+static int add_value(struct mr_buf *filled, const char *text, const struct place *place,
+		     const struct mr_input *input, struct mr_error *err)
+{
+	mr_auto_free char *value = NULL;
+	const char *from = place->begin;
+	size_t size = (size_t)(place->end - place->begin);
+	const size_t before = (size_t)(place->begin - text);
+
+	if (input)
+		from = value = mr_input_render(input, false, &size);
+	if (filled->len + before + size > MR_PLACE_FILLED_MAX)
+		return mr_err(err, MR_E_USAGE, E2BIG,
+			      "with stub \"%.*s\", a value of %zu bytes, the text has %zu bytes; "
+			      "at "
+			      "most %u are accepted",
+			      (int)place->n, place->name, size, filled->len + before + size,
+			      MR_PLACE_FILLED_MAX);
+	mr_buf_addn(filled, text, before);
+	if (size > 0)
+		mr_buf_addn(filled, from, size);
+	return 0;
+}
+
 int mr_place_fill(const char *text, size_t size, mr_place_find_fn *find, void *owner, char **ret,
 		  size_t *ret_size, bool *ret_absent, struct mr_error *err)
 {
@@ -77,20 +106,19 @@ int mr_place_fill(const char *text, size_t size, mr_place_find_fn *find, void *o
 
 	while ((r = next_place(text, end, &place, err)) == 0) {
 		const struct mr_input *input = find(place.name, place.n, owner);
-		mr_auto_free char *value = NULL;
-		size_t value_size = 0;
 
-		mr_buf_addn(&filled, text, (size_t)(place.begin - text));
-		if (input)
-			value = mr_input_render(input, false, &value_size);
-		else
-			mr_buf_addn(&filled, place.begin, (size_t)(place.end - place.begin));
-		if (value_size > 0)
-			mr_buf_addn(&filled, value, value_size);
+		r = add_value(&filled, text, &place, input, err);
+		if (r < 0)
+			break;
 		absent = absent ||
 			 (input && input->absent && (size_t)(place.end - place.begin) == size);
 		text = place.end;
 	}
+	if (r >= 0 && filled.len + (size_t)(end - text) > MR_PLACE_FILLED_MAX)
+		r = mr_err(err, MR_E_USAGE, E2BIG,
+			   "with the values of its stubs the text has %zu bytes; at most %u are "
+			   "accepted",
+			   filled.len + (size_t)(end - text), MR_PLACE_FILLED_MAX);
 	if (r < 0) {
 		mr_buf_deinit(&filled);
 		return r;

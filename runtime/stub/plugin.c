@@ -59,36 +59,40 @@ int mr_input_parse_reply(const char *text, size_t size, json_t **ret, struct mr_
 	return 0;
 }
 
-static json_t *make_request(struct mr_input_job *job, const char *strategy)
+/* given: the value that is passed on; taken. */
+static json_t *make_request(struct mr_input_job *job, const char *strategy, json_t *given)
 {
 	return json_pack("{s:i, s:s, s:i, s:I, s:I, s:{s:s, s:s, s:b}, s:[o]}", "version", 1,
 			 "strategy", strategy, "count", 1, "seed", (json_int_t)job->opts->seed,
 			 "index", (json_int_t)job->opts->index, "target", "step", job->opts->step,
-			 "stub", job->opts->stub, "plain", job->opts->plain, "stubs",
-			 mr_input_base(job));
+			 "stub", job->opts->stub, "plain", job->opts->plain, "stubs", given);
 }
 
 int mr_input_ask_plugin(struct mr_input_job *job, const char *strategy, const json_t *program,
 			struct mr_input *ret, struct mr_error *err)
 {
-	mr_auto_json json_t *request = NULL;
+	json_t *given = mr_take_ptr(ret->value);
+	mr_auto_json json_t *request =
+		make_request(job, strategy, given ? given : mr_input_base(job));
 	mr_auto_json json_t *value = NULL;
+	const char *why;
+	size_t size = 0;
 	int r;
 
+	mr_assert(request);
 	if (!job->opts->plugin || !program)
 		return mr_err(err, MR_E_USAGE, ENOENT,
 			      "the strategy %s: there is no program of a plugin", strategy);
-	request = make_request(job, strategy);
-	mr_assert(request);
 	r = job->opts->plugin(program, request, &value, job->opts->owner, err);
 	if (r < 0)
 		return mr_err_wrap(err, r, "plugin");
-	if (!mr_input_fits(job, value))
-		return mr_err(err, MR_E_PROTO, EPROTO,
-			      "plugin: its value does not go into an argument or a variable: it "
-			      "has a "
-			      "NUL or is over %d bytes",
-			      MR_INPUT_PLAIN_MAX);
+	ret->reshaped = true; /* it has seen the ordinary value */
 	ret->value = json_incref(value);
+	why = mr_input_why_unfit(job, ret, &size);
+	if (why)
+		return mr_err(err, MR_E_PROTO, EPROTO,
+			      "plugin: its value of %zu bytes does not go into an argument or a "
+			      "variable: %s",
+			      size, why);
 	return 0;
 }

@@ -27,15 +27,14 @@ static bool row_fits(const struct mr_input_job *job, const struct mr_hostile *ro
 	if (!job->opts->plain)
 		return true;
 	bytes = mr_hostile_build(row, &size);
-	return size <= MR_INPUT_PLAIN_MAX && strlen(bytes) == size &&
-	       mr_str_utf8_valid(bytes, size);
+	return mr_input_why_not_plain(bytes, size) == NULL;
 }
 
-static void shuffle(struct mr_rand *rand, const struct mr_hostile **v, size_t n)
+static void shuffle(struct mr_rand *rand, struct mr_hostile *v, size_t n)
 {
 	for (size_t i = n; i > 1; i--) {
 		const size_t at = mr_rand_below(rand, i);
-		const struct mr_hostile *row = v[i - 1];
+		const struct mr_hostile row = v[i - 1];
 
 		v[i - 1] = v[at];
 		v[at] = row;
@@ -43,34 +42,64 @@ static void shuffle(struct mr_rand *rand, const struct mr_hostile **v, size_t n)
 }
 
 /* How many of the same class stand before it. */
-static size_t rank_of(const struct mr_hostile *const *v, size_t i)
+static size_t rank_of(const struct mr_hostile *v, size_t i)
 {
 	size_t rank = 0;
 
 	for (size_t k = 0; k < i; k++)
-		rank += strcmp(v[k]->class, v[i]->class) == 0;
+		rank += strcmp(v[k].class, v[i].class) == 0;
 	return rank;
 }
 
-/* The payload of an index: shuffled by the seed alone, then one of each class, one of each again. */
-static const struct mr_hostile *choose_payload(const struct mr_input_job *job)
+/* The shipped ones and those of the options, as far as they go where this one has to.  Texts are borrowed. */
+static size_t collect(const struct mr_input_job *job, struct mr_hostile **ret)
 {
-	size_t n_all, n = 0, at, rank = 0, seen = 0;
-	const struct mr_hostile *all = mr_hostile_rows(&n_all);
-	mr_auto_free const struct mr_hostile **v =
-		mr_str_alloc(n_all * sizeof(const struct mr_hostile *));
+	size_t n_shipped, n = 0;
+	const struct mr_hostile *shipped = mr_hostile_rows(&n_shipped);
+	const size_t n_own = json_array_size(job->opts->payloads);
+	struct mr_hostile *v = mr_str_alloc((n_shipped + n_own) * sizeof(*v));
+
+	for (size_t i = 0; i < n_shipped; i++)
+		if (row_fits(job, &shipped[i]))
+			v[n++] = shipped[i];
+	for (size_t i = 0; i < n_own; i++) {
+		const json_t *own = json_array_get(job->opts->payloads, i);
+		const json_t *value = json_object_get(own, "value");
+		const struct mr_hostile row = {
+			.id = json_string_value(json_object_get(own, "id")),
+			.class = MR_INPUT_OWN,
+			.head = json_string_value(value),
+			.head_size = json_string_length(value),
+			.tail = "",
+			.n = 1,
+		};
+
+		if (row_fits(job, &row))
+			v[n++] = row;
+	}
+	*ret = v;
+	return n;
+}
+
+/* The payload of an index: shuffled by the seed alone, then one of each class, one of each again. */
+static struct mr_hostile choose_payload(const struct mr_input_job *job)
+{
+	mr_auto_free struct mr_hostile *v = NULL;
+	mr_auto_free size_t *ranks = NULL;
+	const size_t n = collect(job, &v);
+	size_t at, seen = 0;
 	struct mr_rand rand;
 
-	for (size_t i = 0; i < n_all; i++)
-		if (row_fits(job, &all[i]))
-			v[n++] = &all[i];
 	mr_assert(n > 0);
 	mr_rand_init(&rand, job->seed);
 	shuffle(&rand, v, n);
+	ranks = mr_str_alloc(n * sizeof(*ranks));
+	for (size_t i = 0; i < n; i++)
+		ranks[i] = rank_of(v, i);
 	at = job->opts->index % n;
-	for (;; rank++)
+	for (size_t rank = 0;; rank++)
 		for (size_t i = 0; i < n; i++)
-			if (rank_of(v, i) == rank && seen++ == at)
+			if (ranks[i] == rank && seen++ == at)
 				return v[i];
 }
 
@@ -88,24 +117,24 @@ static json_t *as_value(const char *bytes, size_t size)
 int mr_input_hostile(struct mr_input_job *job, struct mr_input *ret, struct mr_error *err)
 {
 	static const char *const whole[] = { "structure", "type", "nothing" };
-	const struct mr_hostile *row = choose_payload(job);
+	const struct mr_hostile row = choose_payload(job);
 	size_t size;
-	mr_auto_free char *bytes = mr_hostile_build(row, &size);
+	mr_auto_free char *bytes = mr_hostile_build(&row, &size);
 	bool instead = job->shape.scalar || job->shape.n == 0 || !mr_str_utf8_valid(bytes, size);
 	const char *field;
 
 	(void)err;
 	for (size_t i = 0; i < N_ELEMENTS(whole); i++)
-		instead = instead || strcmp(row->class, whole[i]) == 0;
-	ret->class = row->class;
+		instead = instead || strcmp(row.class, whole[i]) == 0;
+	ret->class = row.class;
 	if (instead) {
-		ret->id = mr_str_dup(row->id);
+		ret->id = mr_str_dup(row.id);
 		ret->bytes = mr_take_ptr(bytes);
 		ret->size = size;
 		return 0;
 	}
 	field = job->shape.params[mr_rand_below(&job->rand, job->shape.n)].name;
-	ret->id = mr_str_format("%s:%s", row->id, field);
+	ret->id = mr_str_format("%s:%s", row.id, field);
 	ret->value = mr_input_base(job);
 	if (!json_is_object(ret->value)) {
 		json_decref(ret->value);
@@ -204,6 +233,7 @@ static void misuse_object(const struct mr_input_job *job, struct mr_input *ret, 
 		break;
 	default:
 		ret->value = rotate(&job->shape, value);
+		ret->reshaped = true;
 		json_decref(value);
 	}
 }
@@ -247,24 +277,25 @@ static char *old_name(const char *name)
 	return strcmp(made, name) == 0 ? mr_str_format("old_%s", name) : mr_take_ptr(made);
 }
 
+static int compare_keys(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return strcmp(*x, *y);
+}
+
+/* By its place among the names in order, however the document was written. */
 static const char *choose_key(struct mr_rand *rand, json_t *object)
 {
 	mr_auto_free const char **keys = mr_str_alloc(json_object_size(object) * sizeof(*keys));
 	const char *key;
 	json_t *value;
-	size_t n = 0, at, smaller;
+	size_t n = 0;
 
 	json_object_foreach (object, key, value)
 		keys[n++] = key;
-	at = mr_rand_below(rand, n);
-	for (size_t i = 0; i < n; i++) { /* the at-th by name, however it was written */
-		smaller = 0;
-		for (size_t k = 0; k < n; k++)
-			smaller += strcmp(keys[k], keys[i]) < 0;
-		if (smaller == at)
-			return keys[i];
-	}
-	return keys[0];
+	qsort(keys, n, sizeof(*keys), compare_keys);
+	return keys[mr_rand_below(rand, n)];
 }
 
 static json_t *retype(const json_t *value)
@@ -306,6 +337,7 @@ int mr_input_legacy_schema(struct mr_input_job *job, struct mr_input *ret, struc
 
 	(void)err;
 	ret->value = value = mr_input_base(job);
+	ret->reshaped = true;
 	record = value;
 	if (json_array_size(value) > 0) /* a list of records: one of them */
 		record = json_array_get(value, mr_rand_below(&job->rand, json_array_size(value)));
@@ -353,6 +385,7 @@ int mr_input_flaky_upstream(struct mr_input_job *job, struct mr_input *ret, stru
 		return 0;
 	}
 	good = mr_input_base(job);
+	ret->reshaped = true;
 	ret->bytes = json_dumps(good, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY |
 					      JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));
 	mr_assert(ret->bytes);

@@ -18,7 +18,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
-#include "runtime/supervise/text.h"
+#include "runtime/base/text.h"
 
 #define FIRST_ALLOCATION 256
 

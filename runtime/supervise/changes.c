@@ -31,7 +31,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
-#include "runtime/supervise/text.h"
+#include "runtime/base/text.h"
 #include "runtime/supervise/walk.h"
 
 #define NAMES_MAX_BYTES (4U << 20) /* names held at one moment, over all levels */

@@ -4,6 +4,9 @@
  *
  * Times are CLOCK_BOOTTIME: a suspended host does not stretch a limit.  on_due may
  * stop the deadlines from within, so nothing is touched after it.
+ *
+ * A deadline is judged one turn of the loop after it was noticed: where we were kept from
+ * running, the program's output or its end, from before that time, may wait behind the timer.
  */
 #include "runtime/supervise/deadline.h"
 
@@ -28,6 +31,7 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* For the next time that anything could be due; at once while that lies behind us. */
 static void arm(struct mr_deadlines *d)
 {
 	uint64_t next = min(min(d->wall_at_ns, d->cpu_check_ns), min(d->idle_check_ns, d->poll_ns));
@@ -68,29 +72,53 @@ static int idle_is_due(struct mr_deadlines *d, uint64_t now)
 	return 0;
 }
 
+/* What is due, or MR_DEADLINE_POLL: nothing is. */
+static enum mr_deadline notice(struct mr_deadlines *d, uint64_t now)
+{
+	if (now >= d->wall_at_ns)
+		return MR_DEADLINE_WALL;
+	if (now >= d->cpu_check_ns && cpu_is_due(d, now))
+		return MR_DEADLINE_CPU;
+	if (now >= d->idle_check_ns && idle_is_due(d, now))
+		return MR_DEADLINE_IDLE;
+	return MR_DEADLINE_POLL;
+}
+
+/* What was noticed in the turn before; CPU time that was used stays used. */
+static bool is_still_due(const struct mr_deadlines *d, uint64_t now)
+{
+	switch (d->noticed) {
+	case MR_DEADLINE_WALL:
+		return now >= d->wall_at_ns;
+	case MR_DEADLINE_CPU:
+		return true;
+	case MR_DEADLINE_IDLE:
+		return now - d->active_ns >= d->opts.idle_ms * MS;
+	case MR_DEADLINE_POLL:
+		break;
+	}
+	return false;
+}
+
 static void on_timer(struct mr_source *source, uint32_t events)
 {
 	struct mr_deadlines *d = source->owner;
 	uint64_t now = mr_now_ns();
-	enum mr_deadline due = MR_DEADLINE_POLL;
 
 	(void)events;
 	mr_timer_ack(source->fd);
-	if (now >= d->wall_at_ns)
-		due = MR_DEADLINE_WALL;
-	else if (now >= d->cpu_check_ns && cpu_is_due(d, now))
-		due = MR_DEADLINE_CPU;
-	else if (now >= d->idle_check_ns && idle_is_due(d, now))
-		due = MR_DEADLINE_IDLE;
-	if (due == MR_DEADLINE_POLL && now < d->poll_ns) {
-		arm(d);
+	if (is_still_due(d, now)) {
+		d->opts.on_due(d->opts.owner, d->noticed);
 		return;
 	}
-	if (due == MR_DEADLINE_POLL) {
+	d->noticed = notice(d, now);
+	if (d->noticed == MR_DEADLINE_POLL && now >= d->poll_ns) {
 		d->poll_ns = after(now, d->opts.poll_ms);
 		arm(d);
+		d->opts.on_due(d->opts.owner, MR_DEADLINE_POLL);
+		return;
 	}
-	d->opts.on_due(d->opts.owner, due);
+	arm(d);
 }
 
 int mr_deadlines_start(struct mr_deadlines *d, struct mr_loop *loop,
@@ -109,7 +137,8 @@ int mr_deadlines_start(struct mr_deadlines *d, struct mr_loop *loop,
 				    .seen_ns = now,
 				    .cpu_check_ns = NEVER,
 				    .idle_check_ns = NEVER,
-				    .poll_ns = NEVER };
+				    .poll_ns = NEVER,
+				    .noticed = MR_DEADLINE_POLL };
 	d->wall_at_ns = after(now, opts->wall_ms);
 	if (opts->cpu_time_ms != UINT64_MAX)
 		d->cpu_check_ns = now + min(opts->cpu_time_ms * MS / opts->cpus, 1000 * MS);

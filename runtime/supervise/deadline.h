@@ -34,6 +34,7 @@ struct mr_deadlines {
 	uint64_t wall_at_ns, cpu_check_ns, idle_check_ns, poll_ns; /* UINT64_MAX: never */
 	uint64_t active_ns; /* last sign of life */
 	uint64_t seen_ns, seen_us; /* CPU time at the last look, for idleness */
+	enum mr_deadline noticed; /* to be judged in the next turn; MR_DEADLINE_POLL: none */
 };
 
 /* Start counting now. */

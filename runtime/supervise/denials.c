@@ -18,7 +18,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
-#include "runtime/supervise/text.h"
+#include "runtime/base/text.h"
 
 struct mr_denials_row {
 	uint64_t key; /* hash over layer, what, object, comm */

@@ -30,6 +30,7 @@ static const struct mr_injector *const injectors[] = {
 	&mr_inject_disk_corruption,
 	&mr_inject_concurrency_spike,
 	&mr_inject_hostile_input,
+	&mr_inject_user_misuse,
 };
 
 static const struct mr_injector *find_injector(enum mr_failure_mode mode)
@@ -110,6 +111,13 @@ int mr_failures_begin(struct mr_run *run, struct mr_error *err)
 	return r;
 }
 
+/* Credentials last: whatever else became of them, they are empty. */
+void mr_failures_change(struct mr_run *run, struct mr_launch_opts *opts)
+{
+	mr_inject_misuse(run, opts);
+	mr_inject_credentials(run, opts);
+}
+
 int mr_failures_start(struct mr_run *run, struct mr_error *err)
 {
 	const char *left_out = NULL;
@@ -183,7 +191,7 @@ bool mr_failure_fires(const struct mr_run *run, struct mr_failure *failure)
 void mr_failure_excuse(struct mr_failure *failure, const struct mr_error *err)
 {
 	if (!failure->why[0])
-		snprintf(failure->why, sizeof(failure->why), "%.190s", err->msg);
+		snprintf(failure->why, sizeof(failure->why), "%.290s", err->msg);
 }
 
 static json_t *failure_json(const struct mr_run *run, const struct mr_failure *f)
@@ -208,7 +216,7 @@ static json_t *inconclusive_why(const struct mr_run *run)
 	for (size_t i = 0; i < run->failures.n; i++) {
 		const struct mr_failure *f = &run->failures.v[i];
 
-		if (f->started && f->opportunities > 0)
+		if (f->started && (f->opportunities > 0 || f->acted))
 			continue;
 		json_array_append_new(reasons,
 				      json_sprintf("%s: %s", name_of(f),

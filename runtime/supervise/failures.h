@@ -17,6 +17,7 @@
 struct json_t;
 struct mr_error;
 struct mr_failure;
+struct mr_launch_opts;
 struct mr_run;
 
 struct mr_injector {
@@ -43,8 +44,9 @@ struct mr_failure {
 	enum mr_failure_mode mode;
 	struct mr_rand rand;
 	bool started;
+	bool acted; /* on what the payload was given, apart from the occasions that are counted */
 	uint64_t opportunities, fired, amount;
-	char why[200]; /* not made, or not to the end; or "" */
+	char why[300]; /* not made, or not to the end; or "" */
 	void *state; /* the injector's */
 };
 
@@ -57,6 +59,8 @@ struct mr_failures {
 /* Before anything is made: which there are, and the seed.  Those that cannot be had here end the run,
  * or are left out and told. */
 int mr_failures_begin(struct mr_run *run, struct mr_error *err);
+/* What it is launched by becomes other things, which live as long as the run. */
+void mr_failures_change(struct mr_run *run, struct mr_launch_opts *opts);
 /* The payload is confined and waits. */
 int mr_failures_start(struct mr_run *run, struct mr_error *err);
 /* It is over.  May be called again. */
@@ -81,6 +85,8 @@ extern const struct mr_injector mr_inject_cpu_spike, mr_inject_concurrency_spike
 /* inject_mocks.c */
 extern const struct mr_injector mr_inject_flaky_upstream, mr_inject_api_latency,
 	mr_inject_schema_drift;
+/* With failure.broken_auth variables that have the name of a secret are empty. */
+void mr_inject_credentials(struct mr_run *run, struct mr_launch_opts *opts);
 /* inject_link.c */
 extern const struct mr_injector mr_inject_network, mr_inject_network_partition;
 /* inject_disk.c */
@@ -90,3 +96,6 @@ extern const struct mr_injector mr_inject_disk, mr_inject_disk_corruption;
 extern const struct mr_injector mr_inject_hostile_input;
 int mr_inject_input(struct mr_run *run, int *ret_fd, struct mr_error *err);
 bool mr_inject_has_input(struct mr_run *run);
+/* inject_misuse.c */
+extern const struct mr_injector mr_inject_user_misuse;
+void mr_inject_misuse(struct mr_run *run, struct mr_launch_opts *opts);

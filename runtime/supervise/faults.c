@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "netns/drop.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/net.h"
 #include "runtime/supervise/network.h"
@@ -62,6 +64,28 @@ static int add_address(struct mr_run *run, unsigned int window, const struct in6
 	return add_rule(run, &opts, err);
 }
 
+static int add_both(struct mr_run *run, unsigned int window, const char *host, uint16_t port,
+		    struct mr_error *err)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+	struct in6_addr address;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(families); i++)
+		if (mr_mocks_address(&run->spec->mocks, host, families[i], &address))
+			r = add_address(run, window, &address, port, err);
+	return r;
+}
+
+/* A host of several mocks takes its room once. */
+static bool was_before(const struct mr_mocks *mocks, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (strcmp(mocks->v[j].host, mocks->v[i].host) == 0)
+			return true;
+	return false;
+}
+
 /* The addresses of the mocks that have such a name. */
 static int add_mocked(struct mr_run *run, unsigned int window, const struct mr_rule *rule,
 		      struct mr_error *err)
@@ -70,13 +94,8 @@ static int add_mocked(struct mr_run *run, unsigned int window, const struct mr_r
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < mocks->n; i++) {
-		const uint32_t ipv4 = htonl(mr_mocks_address(mocks, mocks->v[i].host));
-		struct in6_addr address = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
-
-		if (!mr_rule_holds_name(rule, mocks->v[i].host))
-			continue;
-		memcpy(&address.s6_addr[12], &ipv4, sizeof(ipv4));
-		r = add_address(run, window, &address, rule->port, err);
+		if (mr_rule_holds_name(rule, mocks->v[i].host) && !was_before(mocks, i))
+			r = add_both(run, window, mocks->v[i].host, rule->port, err);
 	}
 	return r;
 }
@@ -103,13 +122,13 @@ static int add_host(struct mr_run *run, unsigned int window, const struct mr_out
 
 static int open_link(struct mr_run *run, struct mr_error *err)
 {
+	int r;
+
 	if (run->faults.link)
 		return 0;
-	if (!run->built.built.shape.can_cut || run->shaping.drop_map < 0)
-		return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
-			      "the program that loses packets could not be put on the link: it "
-			      "takes the capabilities BPF and NET_ADMIN over the first user "
-			      "namespace");
+	r = mr_shaping_check_cut(run, err);
+	if (r < 0)
+		return r;
 	run->faults.link = mr_drop_map(run->shaping.drop_map, err);
 	return run->faults.link ? 0 : -err->errnum;
 }
@@ -173,7 +192,7 @@ int mr_faults_prepare(struct mr_run *run, struct mr_error *err)
 		if (!tolerates(run))
 			return mr_err_wrap(err, r, "net.faults[%u] (%.100s)", i,
 					   run->spec->net_faults.v[i]);
-		snprintf(applied->why, sizeof(applied->why), "%.150s", err->msg);
+		snprintf(applied->why, sizeof(applied->why), "%.290s", err->msg);
 		left_out = left_out ? left_out : run->spec->net_faults.v[i];
 	}
 	if (left_out)
@@ -193,6 +212,18 @@ static bool is_any_of_names(const struct mr_faults *faults)
 	return false;
 }
 
+/* The program on the link knows no clock but CLOCK_MONOTONIC, which stands still while a host is
+ * suspended: the two may be days apart. */
+static uint64_t to_monotonic(uint64_t boot_ns)
+{
+	struct timespec t;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return now - (mr_now_ns() - boot_ns);
+}
+
 int mr_faults_begin(struct mr_run *run, struct mr_error *err)
 {
 	const struct mr_netd_begin begin = {
@@ -201,34 +232,56 @@ int mr_faults_begin(struct mr_run *run, struct mr_error *err)
 	};
 
 	if (run->faults.link)
-		__atomic_store_n(&run->faults.link->begin_ns, run->go_ns, __ATOMIC_RELEASE);
+		__atomic_store_n(&run->faults.link->begin_ns, to_monotonic(run->go_ns),
+				 __ATOMIC_RELEASE);
 	if (is_any_of_names(&run->faults) && !mr_netd_send(&run->network->netd, &begin.head))
 		return mr_err(err, MR_E_SYS, EPIPE,
 			      MR_NETD_PROGRAM " cannot be told when its faults begin");
 	return 0;
 }
 
+static int learn(struct mr_run *run, unsigned int i, const char *name,
+		 const struct in6_addr *address, struct mr_error *err)
+{
+	const struct mr_outage *outage = &run->faults.v[i];
+	int r = 0;
+
+	for (size_t j = 0; r == 0 && j < outage->n_hosts; j++)
+		if (!outage->hosts[j].any && mr_rule_holds_name(&outage->hosts[j].rule, name))
+			r = add_address(run, i, address, outage->hosts[j].rule.port, err);
+	return r;
+}
+
+/* The program decides how often it comes to this. */
+static void tell_short_of_room(struct mr_run *run, unsigned int i, const struct mr_error *err)
+{
+	struct mr_faults *faults = &run->faults;
+	struct mr_fault_applied *applied = &faults->applied[i];
+
+	if (!applied->why[0])
+		snprintf(applied->why, sizeof(applied->why), "%.150s", err->msg);
+	if (!faults->short_of_room)
+		mr_receipt_degrade(&run->receipt, "net", "%.150s (\"faults\" says of which)",
+				   err->msg);
+	faults->short_of_room = true;
+}
+
 void mr_faults_learn(struct mr_run *run, const char *name, const struct in6_addr *address)
 {
 	struct mr_faults *faults = &run->faults;
 	struct mr_error err = MR_ERROR_INIT;
-	int r = 0;
 
-	for (unsigned int i = 0; faults->link && r == 0 && i < faults->n; i++) {
-		const struct mr_outage *outage = &faults->v[i];
-
-		for (size_t j = 0; j < outage->n_hosts && faults->applied[i].made; j++)
-			if (!outage->hosts[j].any && !mr_outage_is_of_names(outage) &&
-			    mr_rule_holds_name(&outage->hosts[j].rule, name) && r == 0)
-				r = add_address(run, i, address, outage->hosts[j].rule.port, &err);
+	for (unsigned int i = 0; faults->link && i < faults->n; i++) {
+		if (!faults->applied[i].made || mr_outage_is_of_names(&faults->v[i]) ||
+		    learn(run, i, name, address, &err) == 0)
+			continue;
+		/* What is reached from here on would be what was to be cut off. */
+		if (!tolerates(run)) {
+			mr_run_fail(run, &err);
+			return;
+		}
+		tell_short_of_room(run, i, &err);
 	}
-	if (r == 0)
-		return;
-	/* What is reached from here on would be what was to be cut off. */
-	if (!tolerates(run))
-		mr_run_fail(run, &err);
-	else
-		mr_receipt_degrade(&run->receipt, "net", "%.200s", err.msg);
 }
 
 /* --- the end ---------------------------------------------------------------------------- */
@@ -247,13 +300,14 @@ static void count_link(struct mr_faults *faults, size_t i)
 
 static void count_names(const struct mr_run *run, struct mr_faults *faults, size_t i)
 {
-	const struct mr_netd_window *window =
-		run->network ? mr_netd_window(&run->network->netd, i) : NULL;
+	const struct mr_netd_run *netd = run->network ? &run->network->netd : NULL;
+	const struct mr_netd_window *window = netd ? mr_netd_window(netd, i) : NULL;
+	const struct mr_error *end = netd ? mr_netd_end(netd) : NULL;
 	struct mr_fault_applied *applied = &faults->applied[i];
 
 	if (!window) {
-		snprintf(applied->why, sizeof(applied->why),
-			 MR_NETD_PROGRAM " ended before it had told what it met");
+		snprintf(applied->why, sizeof(applied->why), "what it met was not told: %.150s",
+			 end ? end->msg : MR_NETD_PROGRAM " ended before");
 		return;
 	}
 	applied->met = window->met;

@@ -25,7 +25,7 @@ struct mr_fault_applied {
 	uint64_t from_ms, to_ms; /* as they were read back; to_ms: MR_OUTAGE_NO_END */
 	bool counted; /* met says what it did */
 	struct mr_drop_met met;
-	char why[160]; /* not made, or not counted; or "" */
+	char why[300]; /* not made, not of all that it is of, or not counted; or "" */
 };
 
 struct mr_faults {
@@ -34,6 +34,7 @@ struct mr_faults {
 	struct mr_fault_applied *applied; /* as many */
 	struct mr_drop_state *link; /* the memory of the program on the link, or NULL */
 	uint32_t rules; /* of that program, at the end */
+	bool short_of_room; /* one is not of all that it is of, which is told */
 };
 
 /* The link is there and whoever answers: put all in place.  One that cannot be ends the run, or is
@@ -41,7 +42,8 @@ struct mr_faults {
 int mr_faults_prepare(struct mr_run *run, struct mr_error *err);
 /* The payload's first instruction is next, at run->go_ns. */
 int mr_faults_begin(struct mr_run *run, struct mr_error *err);
-/* A name leads to an address from now on.  Without room for it the run fails. */
+/* A name leads to an address from now on.  Without room for it the run fails, or the faults that it
+ * is of say so. */
 void mr_faults_learn(struct mr_run *run, const char *name, const struct in6_addr *address);
 /* It is over, and whoever answered has told all: count. */
 void mr_faults_collect(struct mr_run *run);

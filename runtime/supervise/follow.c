@@ -212,8 +212,9 @@ static void on_tick(struct mr_source *source, uint32_t events)
 
 	(void)events;
 	mr_timer_ack(source->fd);
-	mr_telemetry_read(&follow->run->telemetry);
+	/* What was denied came before what is read behind it. */
 	push_denials(follow);
+	mr_telemetry_read(&follow->run->telemetry);
 	for (size_t i = 0; i < follow->n; i++)
 		flush(follow->followers[i]);
 	remove_gone(follow);
@@ -357,8 +358,9 @@ static void take_asker(struct mr_run *run, const char *name)
 	const int size = SEND_BUFFER;
 	mr_auto_close int fd = connect_at(run->host->lease_dir, name, SOCK_SEQPACKET);
 
+	/* A dead one's goes.  Whoever only does not listen yet will ask when he does. */
 	if (fd == -ECONNREFUSED)
-		unlinkat(run->host->lease_dir, name, 0);
+		mr_follow_sweep(run->host->lease_dir, name);
 	if (fd < 0 || !is_allowed(fd))
 		return;
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)) < 0)

@@ -26,10 +26,11 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
+#include "runtime/base/text.h"
+#include "runtime/supervise/datagrams.h"
 #include "runtime/supervise/faults.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
-#include "runtime/supervise/text.h"
 #include "runtime/supervise/whose.h"
 
 #define NAMES_MAX 256
@@ -158,7 +159,8 @@ static int start_guard(struct mr_run *run, struct mr_error *err)
 		snprintf(gate->no_guard, sizeof(gate->no_guard), "the run has no control group");
 		return 0;
 	}
-	if (mr_guard_attach(&gate->guard, mr_cgroup_v2_fd(run->cgroup), &why) < 0) {
+	if (mr_guard_attach(&gate->guard, MR_GUARD_CONNECTS, mr_cgroup_v2_fd(run->cgroup), &why) <
+	    0) {
 		snprintf(gate->no_guard, sizeof(gate->no_guard), "%.*s",
 			 (int)sizeof(gate->no_guard) - 1, why.msg);
 		return 0;
@@ -492,9 +494,8 @@ static void finish(struct mr_run *run)
 	struct gate *gate = run->network->state;
 
 	mr_guard_read(&gate->guard, take_refused, run);
-	gate->guard_lost = mr_guard_lost(&gate->guard);
 	/* What is known of these is that they were: the sums are right. */
-	mr_denials_lose(&run->denials, MR_DENIAL_NETWORK, "connect", gate->guard_lost);
+	gate->guard_lost = mr_datagrams_lose(run, &gate->guard);
 	mr_denials_lose(&run->denials, MR_DENIAL_NETWORK, "untold", gate->totals.denied_lost);
 	mr_loop_remove(run->host->loop, &gate->ring);
 	mr_guard_detach(&gate->guard);

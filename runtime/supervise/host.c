@@ -3,16 +3,19 @@
  * What all runs of a process share: the loop, the control groups, the leases and, for many
  * runs, network namespaces to use again
  */
+#include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "netns/pool.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/supervise/roots.h"
 #include "runtime/supervise/state.h"
 
 int mr_run_host_open(struct mr_run_host *host, struct mr_error *err)
 {
-	size_t failed = 0;
 	int r;
 
 	*host = (struct mr_run_host){ .lease_dir = -1 };
@@ -22,25 +25,75 @@ int mr_run_host_open(struct mr_run_host *host, struct mr_error *err)
 	if (r == 0)
 		r = host->lease_dir = mr_lease_open_dir(err);
 	if (r >= 0)
-		r = mr_lease_sweep(host->lease_dir, &failed, err);
-	if (r > 0)
-		mr_log_info("removed what %d crashed runs had left", r);
-	if (r >= 0 && failed)
-		mr_log_warn("%zu crashed runs could not be removed yet: %s", failed, err->msg);
+		r = mr_lease_sweep_at_start(host->lease_dir, err);
+	if (r >= 0 && geteuid() == 0)
+		r = mr_netns_pool_new(0, &host->netns, err);
 	if (r < 0)
 		mr_run_host_close(host);
-	return r < 0 ? r : 0;
+	return r;
 }
 
-int mr_run_host_keep_netns(struct mr_run_host *host, unsigned int max, struct mr_error *err)
+/* Descriptors at most, with room: of a run its pipes, groups, helper and network. */
+#define RUN_FDS 64
+#define OWN_FDS 64
+
+/* As many as are wanted, or as the hard limit lets us have. */
+static int allow_fds(rlim_t wanted, rlim_t *ret, struct mr_error *err)
 {
-	return geteuid() == 0 ? mr_netns_pool_new(max, &host->netns, err) : 0;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return mr_err(err, MR_E_SYS, errno, "RLIMIT_NOFILE: %m");
+	if (limit.rlim_cur < wanted) {
+		limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+			return mr_err(err, MR_E_SYS, errno, "RLIMIT_NOFILE=%ju: %m",
+				      (uintmax_t)limit.rlim_cur);
+	}
+	*ret = limit.rlim_cur;
+	return 0;
+}
+
+int mr_run_host_keep(struct mr_run_host *host, unsigned int max, struct mr_error *err)
+{
+	const rlim_t least = OWN_FDS + (rlim_t)max * RUN_FDS, each = mr_netns_pool_fds();
+	rlim_t allowed = 0, kept = max;
+	int r = allow_fds(least + max * each, &allowed, err);
+
+	if (r < 0)
+		return r;
+	if (allowed < least)
+		mr_log_warn("%u runs at once may need %ju open files, and the hard limit is %ju: "
+			    "raise it (ulimit -n), or run fewer at once",
+			    max, (uintmax_t)least, (uintmax_t)allowed);
+	mr_cgroup_host_keep_parent(host->cgroups);
+	/* The runs come first: a namespace of their own costs them time only. */
+	if (allowed < least + max * each)
+		kept = allowed < least ? 0 : (allowed - least) / each;
+	if (kept > 0 && host->netns)
+		mr_netns_pool_keep(host->netns, kept);
+	if (geteuid() == 0 && !host->roots)
+		host->roots = mr_roots_new();
+	return 0;
+}
+
+void mr_run_host_prepare(struct mr_run_host *host, enum mr_telemetry_level level)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	const bool keeps = host->netns && mr_netns_pool_keeps(host->netns);
+	int netns = keeps ? mr_netns_pool_take(host->netns, &err) : -1;
+
+	if (netns >= 0)
+		mr_netns_pool_give(host->netns, netns);
+	if (!host->telemetry)
+		host->telemetry = mr_telemetry_host_new(level);
 }
 
 void mr_run_host_close(struct mr_run_host *host)
 {
 	host->telemetry = mr_telemetry_host_free(host->telemetry);
 	host->netns = mr_netns_pool_free(host->netns);
+	host->roots = mr_roots_free(host->roots);
 	host->lease_dir = mr_close(host->lease_dir);
 	host->cgroups = mr_cgroup_host_free(host->cgroups);
 	host->loop = mr_loop_free(host->loop);

@@ -4,7 +4,8 @@
  *
  * The run's standard input is the occasion: where it is drawn, another of runtime/spec/hostile.def
  * takes its place.  It lies in a file of ours that nobody else has, whose position tells afterwards
- * how much of it the payload has read; one that was not read at all was no occasion.
+ * how much of it the payload has read; one that was not read at all was no occasion.  Of the empty one
+ * nothing can be read, so that this cannot be known: it comes only where it was asked for by itself.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,20 +25,39 @@ struct input {
 	const struct mr_hostile *row;
 };
 
-static const struct mr_hostile *choose(const struct mr_run *run, struct mr_rand *rand)
+static bool leaves_trace(const struct mr_hostile *row)
 {
-	size_t n, matching = 0;
+	return row->head_size + row->tail_size > 0;
+}
+
+/* The at-th of those that text names. */
+static const struct mr_hostile *find(const char *text, uint64_t at)
+{
+	size_t n;
 	const struct mr_hostile *rows = mr_hostile_rows(&n);
-	uint64_t at;
 
 	for (size_t i = 0; i < n; i++)
-		matching += mr_hostile_is(&rows[i], run->spec->failure_hostile);
-	mr_assert(matching > 0); /* checked with the spec */
-	at = mr_rand_below(rand, matching);
-	for (size_t i = 0; i < n; i++)
-		if (mr_hostile_is(&rows[i], run->spec->failure_hostile) && at-- == 0)
+		if (mr_hostile_is(&rows[i], text) && at-- == 0)
 			return &rows[i];
 	return NULL;
+}
+
+static const struct mr_hostile *choose(const struct mr_run *run, struct mr_rand *rand)
+{
+	const char *text = run->spec->failure_hostile;
+	const struct mr_hostile *row;
+	size_t n, matching = 0, traceable = 0;
+	const struct mr_hostile *rows = mr_hostile_rows(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		matching += mr_hostile_is(&rows[i], text);
+		traceable += mr_hostile_is(&rows[i], text) && leaves_trace(&rows[i]);
+	}
+	mr_assert(matching > 0); /* checked with the spec */
+	do
+		row = find(text, mr_rand_below(rand, matching));
+	while (traceable > 0 && !leaves_trace(row));
+	return row;
 }
 
 static int make_file(struct input *input, struct mr_error *err)
@@ -91,8 +111,11 @@ static void count_input(struct mr_run *run, struct mr_failure *f)
 
 	(void)run;
 	f->amount = at > 0 ? (uint64_t)at : 0;
-	/* An end of file leaves no trace. */
-	if (input->fd >= 0 && at <= 0 && input->size > 0)
+	if (input->fd < 0)
+		return;
+	if (!leaves_trace(input->row))
+		snprintf(f->why, sizeof(f->why), "whether an empty input was read leaves no trace");
+	else if (at <= 0)
 		f->opportunities = f->fired = 0;
 }
 

@@ -269,7 +269,7 @@ static void on_timeout(struct mr_source *source, uint32_t events)
 	(void)events;
 	mr_timer_ack(source->fd);
 	if (run->state == MR_RUN_RUNNING && mr_failure_fires(run, f))
-		mr_run_end_injected(run);
+		mr_run_kill_for(run, MR_KILL_INJECTED);
 }
 
 static int start_timeout(struct mr_run *run, struct mr_failure *f, struct mr_error *err)

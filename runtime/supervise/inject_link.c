@@ -21,11 +21,10 @@ static int start_cut(struct mr_run *run, struct mr_failure *f, struct mr_error *
 				   .percent = (unsigned int)run->spec->failure_intensity,
 				   .spare_own = run->spec->net_mode != MR_NET_LOOPBACK };
 
-	if (!run->built.built.shape.can_cut || run->shaping.drop_map < 0)
-		return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
-			      "the program that loses packets could not be put on the link: it "
-			      "takes the capabilities BPF and NET_ADMIN over the first user "
-			      "namespace");
+	int r = mr_shaping_check_cut(run, err);
+
+	if (r < 0)
+		return r;
 	if (partition && f != partition && partition->started)
 		return 0;
 	if (network && f != network && network->started)

@@ -6,9 +6,11 @@
  * each kept to one CPU, are busy for the first 200 ms of it; the group is swept with the run's,
  * should the supervisor be killed.  concurrency_spike: a process of ours in the payload's own
  * control group, outside of its namespaces, starts as many threads and processes as are asked for,
- * or as pids.max allows; they do nothing, and are over soon.
+ * or as pids.max allows; they do nothing, and are over soon.  A burst that comes late, since others had the
+ * processor, waits for the one before: two at once would be more than was asked for.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -227,6 +229,12 @@ static int live_and_die(void *arg)
 	return 0;
 }
 
+/* At the low end of a stack: not 0 while its thread is there, by the kernel. */
+static pid_t *thread_at(char *stacks, uint64_t i)
+{
+	return (pid_t *)(void *)(stacks + i * STACK);
+}
+
 /* How many of n were started. */
 static uint64_t start_tasks(struct burst *burst, char *stacks, uint64_t n, int flags,
 			    uint64_t life_ns)
@@ -235,9 +243,10 @@ static uint64_t start_tasks(struct burst *burst, char *stacks, uint64_t n, int f
 
 	for (uint64_t i = 0; i < n; i++) {
 		char *top = stacks + (i + 1) * STACK;
+		pid_t *tid = thread_at(stacks, i);
 
 		if (clone(live_and_die, top, CLONE_VM | CLONE_FS | CLONE_FILES | flags,
-			  (void *)(uintptr_t)life_ns) > 0)
+			  (void *)(uintptr_t)life_ns, tid, NULL, tid) > 0)
 			started++;
 		else
 			bump(&burst->refused, 1);
@@ -250,6 +259,17 @@ static void wait_for_tasks(void)
 {
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
+}
+
+static void wait_for_threads(char *stacks, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		pid_t *tid = thread_at(stacks, i);
+		pid_t there;
+
+		while ((there = __atomic_load_n(tid, __ATOMIC_ACQUIRE)))
+			syscall(SYS_futex, tid, FUTEX_WAIT, there, NULL, NULL, 0);
+	}
 }
 
 static void make_bursts(void *arg, int fd)
@@ -270,11 +290,14 @@ static void make_bursts(void *arg, int fd)
 		if (!mr_seconds_fire(&burst->seconds, second))
 			continue;
 		bump(&burst->fired, 1);
-		start_tasks(burst, stacks, burst->threads, CLONE_SIGHAND | CLONE_THREAD,
+		start_tasks(burst, stacks, burst->threads,
+			    CLONE_SIGHAND | CLONE_THREAD | CLONE_PARENT_SETTID |
+				    CLONE_CHILD_CLEARTID,
 			    THREAD_LIFE_NS);
 		start_tasks(burst, stacks + burst->threads * STACK, burst->tasks, SIGCHLD,
 			    TASK_LIFE_NS);
 		wait_for_tasks();
+		wait_for_threads(stacks, burst->threads);
 	}
 }
 

@@ -6,8 +6,10 @@
  * decided there, by random numbers that begin with the seed and go on with the requests of each
  * mock.  It counts, and what it counts is what is told.
  *
- * A JSON body drifts in one place: one object of it, one of its fields.  All that can be done to it
- * is done beforehand, a body for each kind.
+ * A JSON body drifts in one place: one object of it, one of its fields.  A damaged one, of any kind, has
+ * one bit that is another or lacks its end.  All that can be done to it is done beforehand, a body for each kind.
+ *
+ * Where credentials are refused, what the request hands over as one is empty, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,9 @@
 #include "netns/stub_wire.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
+#include "runtime/base/secret.h"
 #include "runtime/base/str.h"
+#include "runtime/launch/launch.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
 
@@ -33,27 +37,99 @@ bool mr_mocks_are_injected(struct mr_run *run)
 	       mr_failures_find(run, MR_FAILURE_schema_drift);
 }
 
+/* How a request fails: in one way with each mock. */
+static const struct flaw {
+	enum mr_mock_fault fault;
+	unsigned int status;
+} flaws[] = {
+	{ MR_FAULT_STATUS, 503 }, { MR_FAULT_RESET, 0 },
+	{ MR_FAULT_TIMEOUT, 0 },  { MR_FAULT_AUTH, 0 }, /* what follows is the part broken_auth */
+	{ MR_FAULT_STATUS, 403 },
+};
+#define FLAW_AUTH 3
+
+struct flaky {
+	bool *ours; /* of each mock: it fails by us */
+	struct mr_spec spec; /* what is launched, with emptied credentials */
+	json_t *credentials; /* their names; NULL: none was looked for */
+};
+
+static struct flaky *flaky_of(struct mr_failure *f)
+{
+	if (!f->state)
+		f->state = mr_str_alloc(sizeof(struct flaky));
+	return f->state;
+}
+
 static void make_flaky(const struct mr_run *run, struct mr_failure *f, struct mr_mocks *mocks)
 {
-	static const struct {
-		enum mr_mock_fault fault;
-		unsigned int status;
-	} kinds[] = { { MR_FAULT_STATUS, 503 }, { MR_FAULT_RESET, 0 }, { MR_FAULT_TIMEOUT, 0 } };
+	const bool auth = run->spec->failure_broken_auth;
+	const size_t first =
+		mr_spec_names_failure(run->spec, MR_FAILURE_flaky_upstream) ? 0 : FLAW_AUTH;
+	const size_t n = (auth ? N_ELEMENTS(flaws) : FLAW_AUTH) - first;
 	bool *ours = mr_str_alloc((mocks->n + 1) * sizeof(*ours));
 
-	f->state = ours;
+	flaky_of(f)->ours = ours;
 	for (size_t i = 0; i < mocks->n; i++) {
 		struct mr_mock *mock = &mocks->v[i];
-		const size_t kind = mr_rand_below(&f->rand, N_ELEMENTS(kinds));
+		const struct flaw *flaw = &flaws[first + mr_rand_below(&f->rand, n)];
 
 		if (mock->fault != MR_FAULT_NONE)
 			continue;
 		ours[i] = true;
-		mock->fault = kinds[kind].fault;
-		mock->fault_status = kinds[kind].status;
+		mock->fault = flaw->fault;
+		mock->fault_status = flaw->status;
 		mock->fail_of = (uint32_t)run->spec->failure_upstream_failures;
 		mock->fail_round = (uint32_t)run->spec->failure_upstream_requests;
 	}
+}
+
+/* --- credentials of the request --------------------------------------------------------------- */
+
+/* "NAME=VALUE" becomes "NAME=". */
+static void empty_variable(struct flaky *flaky, char *assignment)
+{
+	const size_t n = strcspn(assignment, "=");
+	mr_auto_free char *name = mr_str_ndup(assignment, n);
+
+	if (assignment[n] == '\0' || assignment[n + 1] == '\0' || !mr_secret_is_name(name))
+		return;
+	assignment[n + 1] = '\0';
+	json_array_append_new(flaky->credentials,
+			      mr_str_utf8_valid(name, n) ? json_string(name) : json_null());
+}
+
+/* What the caller hands on is from here on set by the request, which comes last. */
+static void take_over(const char *name, struct mr_strv *env)
+{
+	mr_auto_free char *assignment = NULL;
+	const char *value = getenv(name);
+
+	for (size_t i = 0; i < env->n; i++)
+		if (strncmp(env->v[i], name, strlen(name)) == 0 && env->v[i][strlen(name)] == '=')
+			return;
+	if (!value)
+		return;
+	assignment = mr_str_format("%s=%s", name, value);
+	mr_strv_add(env, assignment);
+}
+
+void mr_inject_credentials(struct mr_run *run, struct mr_launch_opts *opts)
+{
+	struct mr_failure *f = mr_failures_find(run, MR_FAILURE_flaky_upstream);
+	struct flaky *flaky;
+
+	if (!f || !run->spec->failure_broken_auth)
+		return;
+	flaky = flaky_of(f);
+	flaky->credentials = json_array();
+	mr_spec_copy(&flaky->spec, opts->spec);
+	for (size_t i = 0; i < flaky->spec.env_pass.n; i++)
+		take_over(flaky->spec.env_pass.v[i], &flaky->spec.env);
+	for (size_t i = 0; i < flaky->spec.env.n; i++)
+		empty_variable(flaky, flaky->spec.env.v[i]);
+	f->acted = json_array_size(flaky->credentials) > 0;
+	opts->spec = &flaky->spec;
 }
 
 /* --- a JSON body in other forms --------------------------------------------------------------- */
@@ -150,19 +226,66 @@ static char *drift(struct mr_rand *rand, const struct mr_mock *mock,
 	return text;
 }
 
-static void make_drift(const struct mr_run *run, struct mr_failure *f, struct mr_mocks *mocks)
+/* --- a body with damaged bytes ------------------------------------------------------------------ */
+
+static char *flip_bit(struct mr_rand *rand, const struct mr_mock *mock, size_t *ret_size)
+{
+	char *body = mr_str_alloc(mock->body_size);
+	const uint64_t bit = mr_rand_below(rand, mock->body_size * 8);
+
+	memcpy(body, mock->body, mock->body_size);
+	body[bit / 8] = (char)(body[bit / 8] ^ (1 << bit % 8));
+	*ret_size = mock->body_size;
+	return body;
+}
+
+/* At least one byte is gone; that it is all of them is no accident of a transfer. */
+static char *cut_end(struct mr_rand *rand, const struct mr_mock *mock, size_t *ret_size)
+{
+	char *body;
+
+	if (mock->body_size < 2)
+		return flip_bit(rand, mock, ret_size);
+	*ret_size = 1 + mr_rand_below(rand, mock->body_size - 1);
+	body = mr_str_alloc(*ret_size);
+	memcpy(body, mock->body, *ret_size);
+	return body;
+}
+
+/* --- the bodies of a mock ------------------------------------------------------------------------ */
+
+/* With fields and bytes there are as many of each. */
+static void fill_drifts(struct mr_failure *f, struct mr_mock *mock, bool fields, bool bytes)
 {
 	static void (*const changes[MR_MOCK_DRIFTS])(json_t *,
 						     const char *) = { rename_field, drop_field,
 								       retype_field, add_field };
+	const size_t step = bytes ? 2 : 1;
+	size_t n = 0;
+
+	for (size_t i = bytes ? mr_rand_below(&f->rand, 2) : 0; fields && i < MR_MOCK_DRIFTS;
+	     i += step) {
+		mock->drifts[n] = drift(&f->rand, mock, changes[i], &mock->drift_sizes[n]);
+		n += mock->drifts[n] != NULL;
+	}
+	for (; bytes && n < MR_MOCK_DRIFTS; n++)
+		mock->drifts[n] =
+			(n % 2 ? cut_end : flip_bit)(&f->rand, mock, &mock->drift_sizes[n]);
+}
+
+static void make_drift(const struct mr_run *run, struct mr_failure *f, struct mr_mocks *mocks)
+{
+	const bool bytes = run->spec->failure_corrupt_payload;
+	const bool fields = !bytes || run->spec->failure_schema_drift ||
+			    run->spec->failure_unexpected_input ||
+			    mr_spec_names_failure(run->spec, MR_FAILURE_schema_drift);
 
 	for (size_t i = 0; i < mocks->n; i++) {
 		struct mr_mock *mock = &mocks->v[i];
 
-		if (!mock->body || mock->body_size > DRIFT_BODY_MAX)
+		if (!mock->body || mock->body_size == 0 || mock->body_size > DRIFT_BODY_MAX)
 			continue;
-		for (size_t j = 0; j < MR_MOCK_DRIFTS; j++)
-			mock->drifts[j] = drift(&f->rand, mock, changes[j], &mock->drift_sizes[j]);
+		fill_drifts(f, mock, fields, bytes);
 		mock->drift_of = (uint32_t)run->spec->failure_schema_mismatches;
 		mock->drift_round = (uint32_t)run->spec->failure_schema_checks;
 	}
@@ -202,7 +325,7 @@ static const struct mr_stub_count *counts_of(const struct mr_run *run, struct mr
 
 static void count_flaky(struct mr_run *run, struct mr_failure *f)
 {
-	const bool *ours = f->state;
+	const bool *ours = flaky_of(f)->ours;
 	size_t n;
 	const struct mr_stub_count *counts = counts_of(run, f, &n);
 
@@ -214,10 +337,25 @@ static void count_flaky(struct mr_run *run, struct mr_failure *f)
 	}
 }
 
+static void tell_flaky(const struct mr_run *run, const struct mr_failure *f, json_t *object)
+{
+	const struct flaky *flaky = f->state;
+
+	(void)run;
+	if (flaky && flaky->credentials)
+		json_object_set(object, "credentials", flaky->credentials);
+}
+
 static void free_flaky(struct mr_run *run, struct mr_failure *f)
 {
+	struct flaky *flaky = f->state;
+
 	(void)run;
-	free(f->state);
+	if (flaky->credentials)
+		mr_spec_deinit(&flaky->spec);
+	json_decref(flaky->credentials);
+	free(flaky->ours);
+	free(flaky);
 }
 
 static void count_late(struct mr_run *run, struct mr_failure *f)
@@ -246,6 +384,7 @@ static void count_drifts(struct mr_run *run, struct mr_failure *f)
 const struct mr_injector mr_inject_flaky_upstream = {
 	.mode = MR_FAILURE_flaky_upstream,
 	.count = count_flaky,
+	.tell = tell_flaky,
 	.free = free_flaky,
 };
 

@@ -26,7 +26,7 @@
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
-#include "runtime/supervise/text.h"
+#include "runtime/base/text.h"
 #include "runtime/supervise/walk.h"
 
 #define SKIP 1 /* outcome of a copy: not kept, noted */

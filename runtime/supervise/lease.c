@@ -34,6 +34,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "runtime/supervise/follow.h"
@@ -107,15 +108,12 @@ int mr_lease_folder(char *ret, size_t size)
 	return snprintf(ret, size, "%s/%s/leases", base, name) < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-int mr_lease_open_dir(struct mr_error *err)
+static int open_below(const char *base, const char *name, struct mr_error *err)
 {
-	char name[32];
-	const char *base = choose_base(name);
-	mr_auto_close int base_fd = -1;
+	mr_auto_close int base_fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	mr_auto_close int own = -1;
 	int fd;
 
-	base_fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (base_fd < 0)
 		return mr_err(err, MR_E_SYS, errno, "open %s: %m", base);
 	own = open_own_dir(base_fd, name, err);
@@ -125,9 +123,27 @@ int mr_lease_open_dir(struct mr_error *err)
 	return fd < 0 ? mr_err_wrap(err, fd, "%s/%s", base, name) : fd;
 }
 
-static int lock_ofd(int fd)
+int mr_lease_open_dir(struct mr_error *err)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char name[32];
+	const char *base = choose_base(name);
+	int fd = open_below(base, name, err);
+
+	/* The variable is often of another session, or of another user. */
+	return fd < 0 && base == getenv("XDG_RUNTIME_DIR")
+		       ? mr_err_wrap(err, fd, "XDG_RUNTIME_DIR (unset it and /tmp is used)")
+		       : fd;
+}
+
+/* Each excludes the other, and whoever looks can tell them apart. */
+enum holder {
+	SUPERVISOR = 0, /* the whole file, whatever its size */
+	SWEEPER = TEXT_MAX, /* its text */
+};
+
+static int lock_ofd(int fd, enum holder holder)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = holder };
 
 	return fcntl(fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
 }
@@ -156,7 +172,7 @@ int mr_lease_take(int dir_fd, const char *id, const struct mr_cgroup_host *host,
 
 	if (fd < 0)
 		return mr_err(err, MR_E_SYS, errno, "make the lease of run %s: %m", id);
-	r = lock_ofd(fd);
+	r = lock_ofd(fd, SUPERVISOR);
 	if (r < 0)
 		return mr_err(err, MR_E_SYS, -r, "lock the lease of run %s: %m", id);
 	r = format_text(host, note, text);
@@ -197,11 +213,31 @@ void mr_lease_spike_name(const char *id, char ret[MR_LEASE_SPIKE_SIZE])
 	snprintf(ret, MR_LEASE_SPIKE_SIZE, "%.*s%s", MR_RUN_ID_SIZE - 1, id, MR_LEASE_SPIKE_SUFFIX);
 }
 
+void mr_lease_relay_name(const char *id, char ret[MR_LEASE_RELAY_SIZE])
+{
+	snprintf(ret, MR_LEASE_RELAY_SIZE, "%.*s%s", MR_RUN_ID_SIZE - 1, id, MR_LEASE_RELAY_SUFFIX);
+}
+
+/* The run's own group, and those beside it. */
+static int sweep_named(struct mr_cgroup_host *host, const char *id, struct mr_error *err)
+{
+	static const char *const suffixes[] = { "", MR_LEASE_NETD_SUFFIX, MR_LEASE_SPIKE_SUFFIX,
+						MR_LEASE_RELAY_SUFFIX };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(suffixes); i++) {
+		mr_auto_free char *name = mr_str_format("%s%s", id, suffixes[i]);
+
+		r = mr_cgroup_sweep(host, name, SWEEP_TIMEOUT_MS, err);
+	}
+	return r;
+}
+
 /* The groups named in an abandoned lease. */
 static int sweep_groups(int lease_fd, const char *id, struct mr_error *err)
 {
 	struct mr_cgroup_host *host = NULL;
-	char text[TEXT_MAX], netd[MR_LEASE_NETD_SIZE], spike[MR_LEASE_SPIKE_SIZE];
+	char text[TEXT_MAX];
 	ssize_t n = mr_read_full(lease_fd, text, sizeof(text) - 1);
 	int r;
 
@@ -210,16 +246,52 @@ static int sweep_groups(int lease_fd, const char *id, struct mr_error *err)
 	text[n] = '\0';
 	text[bases_length(text)] = '\0';
 	r = mr_cgroup_host_at(text, &host, err);
-	if (r == 0)
-		r = mr_cgroup_sweep(host, id, SWEEP_TIMEOUT_MS, err);
-	mr_lease_netd_name(id, netd);
 	if (r == 0 && host)
-		r = mr_cgroup_sweep(host, netd, SWEEP_TIMEOUT_MS, err);
-	mr_lease_spike_name(id, spike);
-	if (r == 0 && host)
-		r = mr_cgroup_sweep(host, spike, SWEEP_TIMEOUT_MS, err);
+		r = sweep_named(host, id, err);
 	mr_cgroup_host_free(host);
 	return r < 0 ? mr_err_wrap(err, r, "run %s", id) : 0;
+}
+
+/* Remove the files in a folder and, by inner(), the folders; NULL: there are none.  Then itself. */
+static int remove_folder(int dir_fd, const char *name,
+			 int (*inner)(int fd, const char *name, struct mr_error *err),
+			 struct mr_error *err)
+{
+	mr_auto_closedir DIR *dir = NULL;
+	struct dirent *entry;
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r = 0;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		mr_err(err, MR_E_SYS, errno, "open %s: %m", name);
+		mr_close(fd);
+		return -EIO;
+	}
+	while (r == 0 && (entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (entry->d_type == DT_DIR && inner)
+			r = inner(fd, entry->d_name, err);
+		else if (unlinkat(fd, entry->d_name, 0) < 0 && errno != ENOENT)
+			r = mr_err(err, MR_E_SYS, errno, "remove %s/%s: %m", name, entry->d_name);
+	}
+	if (r == 0 && unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		r = mr_err(err, MR_E_SYS, errno, "remove %s: %m", name);
+	return r;
+}
+
+static int remove_flat_folder(int dir_fd, const char *name, struct mr_error *err)
+{
+	return remove_folder(dir_fd, name, NULL, err);
+}
+
+int mr_lease_remove_files(int dir_fd, const char *id, struct mr_error *err)
+{
+	mr_auto_free char *name = mr_str_format("../" MR_LEASE_FILES_PREFIX "%s", id);
+
+	return remove_folder(dir_fd, name, remove_flat_folder, err);
 }
 
 /* 1 swept, 0 in use, negative errno. */
@@ -232,9 +304,11 @@ static int sweep_one(int dir_fd, const char *id, struct mr_error *err)
 		return 0;
 	if (fd < 0)
 		return mr_err(err, MR_E_SYS, errno, "open the lease of run %s: %m", id);
-	if (lock_ofd(fd) < 0)
+	if (lock_ofd(fd, SWEEPER) < 0)
 		return 0;
 	r = sweep_groups(fd, id, err);
+	if (r == 0)
+		r = mr_lease_remove_files(dir_fd, id, err);
 	if (r < 0)
 		return r;
 	if (unlinkat(dir_fd, id, 0) < 0 && errno != ENOENT)
@@ -242,19 +316,27 @@ static int sweep_one(int dir_fd, const char *id, struct mr_error *err)
 	return 1;
 }
 
+static DIR *open_list(int dir_fd, struct mr_error *err)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir) {
+		mr_err(err, MR_E_SYS, errno, "list the leases: %m");
+		mr_close(fd);
+	}
+	return dir;
+}
+
 int mr_lease_sweep(int dir_fd, size_t *ret_failed, struct mr_error *err)
 {
-	mr_auto_closedir DIR *dir = NULL;
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	mr_auto_closedir DIR *dir = open_list(dir_fd, err);
 	struct dirent *entry;
 	size_t failed = 0;
 	int swept = 0;
 
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		mr_close(fd);
-		return mr_err(err, MR_E_SYS, errno, "list the leases: %m");
-	}
+	if (!dir)
+		return -EIO;
 	while ((entry = readdir(dir))) {
 		int r;
 
@@ -270,13 +352,46 @@ int mr_lease_sweep(int dir_fd, size_t *ret_failed, struct mr_error *err)
 	return swept;
 }
 
+int mr_lease_sweep_at_start(int dir_fd, struct mr_error *err)
+{
+	size_t failed = 0;
+	int r = mr_lease_sweep(dir_fd, &failed, err);
+
+	if (r > 0)
+		mr_log_info("removed what %d crashed runs had left", r);
+	if (r >= 0 && failed)
+		mr_log_warn("%zu crashed runs could not be removed yet: %s", failed, err->msg);
+	return r < 0 ? r : 0;
+}
+
 /* --- looking at the leases of living runs ------------------------------------------------ */
 
+/* By its supervisor: a run that is being swept is over. */
 static bool is_held(int fd)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
+	       lock.l_len == SUPERVISOR;
+}
+
+int mr_lease_count_dead(int dir_fd, struct mr_error *err)
+{
+	mr_auto_closedir DIR *dir = open_list(dir_fd, err);
+	struct dirent *entry;
+	int n = 0;
+
+	if (!dir)
+		return -EIO;
+	while ((entry = readdir(dir))) {
+		mr_auto_close int fd = -1;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		fd = openat(dir_fd, entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		n += fd >= 0 && !is_held(fd);
+	}
+	return n;
 }
 
 /* "PID BEGIN" */
@@ -339,6 +454,18 @@ int mr_lease_read(int dir_fd, const char *id, struct mr_lease_info *ret)
 	}
 	*ret = info;
 	return 0;
+}
+
+bool mr_lease_may_live(int dir_fd, const char *id)
+{
+	mr_auto_close int fd = openat(dir_fd, id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fd < 0)
+		return errno != ENOENT;
+	if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
+		return true;
+	return lock.l_type != F_UNLCK && lock.l_len == SUPERVISOR;
 }
 
 void mr_lease_info_deinit(struct mr_lease_info *info)

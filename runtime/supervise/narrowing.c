@@ -13,6 +13,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
 #include "runtime/spec/policy.h"
+#include "runtime/supervise/datagrams.h"
 #include "runtime/supervise/state.h"
 
 #define ABI_TRUNCATE 3
@@ -55,7 +56,10 @@ struct mr_notify_payload mr_narrowing_payload(struct mr_run *run, pid_t pid)
 	const struct mr_policy *policy = run->spec->policy;
 	struct mr_notify_payload payload = { .pid = pid,
 					     .uid = run->launched.ids.host_uid,
-					     .gid = run->launched.ids.host_gid };
+					     .gid = run->launched.ids.host_gid,
+					     .net_mode = run->spec->net_mode,
+					     .on_socket = mr_datagrams_watch,
+					     .socket_owner = run };
 
 	if (run->spec->net_mode == MR_NET_STUB)
 		payload.mocks = &run->spec->mocks;

@@ -17,8 +17,8 @@
 #include "runtime/base/event.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/base/text.h"
 #include "runtime/supervise/dns.h"
-#include "runtime/supervise/text.h"
 
 struct name {
 	uint64_t time_ns, start_ns;

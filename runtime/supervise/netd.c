@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -24,12 +25,16 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/sibling.h"
+#include "runtime/base/str.h"
 
 #define READY_NS 30000000000ULL
 #define STOP_NS 2000000000ULL
+#define STOP_BUSY_NS 20000000000ULL /* where it would go on if it were given a processor */
+#define LOOK_MS 100
+#define LATE_MAX 4096 /* messages after that: many more than a socket holds, and no flood */
 #define ABOVE_ALL 64 /* numbers that no descriptor of the new process is given */
 #define BATCH_MAX 64 /* messages in one turn of the loop: a flood must not starve a deadline */
-#define GIVEN (2 + MR_DOORS)
+#define GIVEN_MAX (2 + MR_DOORS + MR_NETD_MORE_MAX)
 
 /* --- start ---------------------------------------------------------------------------- */
 
@@ -51,9 +56,9 @@ static int make_config(const struct mr_netd_opts *opts, struct mr_error *err)
 
 /* Copies above every number that they are to have in the new process, so that none is in another's
  * way. */
-static int lift(const int given[GIVEN], int lifted[GIVEN], struct mr_error *err)
+static int lift(const int given[GIVEN_MAX], size_t n, int lifted[GIVEN_MAX], struct mr_error *err)
 {
-	for (size_t i = 0; i < GIVEN; i++) {
+	for (size_t i = 0; i < n; i++) {
 		lifted[i] = fcntl(given[i], F_DUPFD_CLOEXEC, ABOVE_ALL);
 		if (lifted[i] < 0)
 			return mr_err(err, MR_E_SYS, errno,
@@ -62,20 +67,21 @@ static int lift(const int given[GIVEN], int lifted[GIVEN], struct mr_error *err)
 	return 0;
 }
 
-static int set_actions(posix_spawn_file_actions_t *actions, const int lifted[GIVEN])
+static int set_actions(posix_spawn_file_actions_t *actions, const int lifted[GIVEN_MAX], size_t n)
 {
 	int r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDWR, 0);
 
 	if (r == 0)
 		r = posix_spawn_file_actions_adddup2(actions, 0, 1);
-	for (int i = 0; r == 0 && i < GIVEN; i++)
+	for (int i = 0; r == 0 && i < (int)n; i++)
 		r = posix_spawn_file_actions_adddup2(actions, lifted[i], MR_NETD_FD_CONFIG + i);
 	if (r == 0)
-		r = posix_spawn_file_actions_addclosefrom_np(actions, MR_NETD_FD_CONFIG + GIVEN);
+		r = posix_spawn_file_actions_addclosefrom_np(actions, MR_NETD_FD_CONFIG + (int)n);
 	return r;
 }
 
-static int spawn(const char *mode, const int lifted[GIVEN], pid_t *ret_pid, struct mr_error *err)
+static int spawn(const char *mode, const int lifted[GIVEN_MAX], size_t n, pid_t *ret_pid,
+		 struct mr_error *err)
 {
 	char path[MR_SIBLING_MAX];
 	char *argv[] = { (char[]){ MR_NETD_PROGRAM }, (char *)(uintptr_t)mode, NULL };
@@ -94,7 +100,7 @@ static int spawn(const char *mode, const int lifted[GIVEN], pid_t *ret_pid, stru
 	/* A group of its own: an interrupt from a terminal is for us, who end it in order. */
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-	r = set_actions(&actions, lifted);
+	r = set_actions(&actions, lifted, n);
 	if (r == 0)
 		r = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
 	posix_spawn_file_actions_destroy(&actions);
@@ -107,14 +113,16 @@ static void on_process(struct mr_source *source, uint32_t events);
 
 static int start(struct mr_netd_run *netd, const struct mr_netd_opts *opts, struct mr_error *err)
 {
-	int given[GIVEN], lifted[GIVEN], pair[2], pidfd, r;
+	int given[GIVEN_MAX], lifted[GIVEN_MAX], pair[2], pidfd, r;
+	const size_t n = 2 + opts->n_doors + opts->n_more;
 	mr_auto_close int config = make_config(opts, err);
 	mr_auto_close int theirs = -1;
 
 	if (config < 0)
 		return config;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return mr_err(err, MR_E_SYS, errno, "socketpair: %m");
+		return mr_err(err, MR_E_SYS, errno,
+			      "make the channel to " MR_NETD_PROGRAM ": socketpair: %m");
 	theirs = pair[1];
 	/* It may wait for us, but we never for it: both waiting would be for ever. */
 	if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0) {
@@ -123,12 +131,15 @@ static int start(struct mr_netd_run *netd, const struct mr_netd_opts *opts, stru
 	}
 	given[0] = config;
 	given[1] = theirs;
-	memcpy(&given[2], opts->doors, MR_DOORS * sizeof(int));
+	mr_assert(n <= GIVEN_MAX);
+	memcpy(&given[2], opts->doors, opts->n_doors * sizeof(int));
+	if (opts->n_more)
+		memcpy(&given[2 + opts->n_doors], opts->more, opts->n_more * sizeof(int));
 	memset(lifted, 0xff, sizeof(lifted));
-	r = lift(given, lifted, err);
+	r = lift(given, n, lifted, err);
 	if (r == 0)
-		r = spawn(opts->mode, lifted, &netd->pid, err);
-	for (size_t i = 0; i < GIVEN; i++)
+		r = spawn(opts->mode, lifted, n, &netd->pid, err);
+	for (size_t i = 0; i < n; i++)
 		mr_close(lifted[i]);
 	if (r == 0)
 		r = mr_loop_add(netd->loop, &netd->channel, pair[0], EPOLLIN, on_channel, netd,
@@ -156,7 +167,7 @@ int mr_netd_start(struct mr_netd_run *netd, struct mr_loop *loop, const struct m
 	netd->opts = *opts;
 	r = start(netd, opts, err);
 	netd->opts.mode = netd->opts.config = NULL; /* were borrowed */
-	netd->opts.doors = NULL;
+	netd->opts.doors = netd->opts.more = NULL;
 	if (r < 0)
 		mr_netd_stop(netd);
 	return r;
@@ -200,7 +211,7 @@ static void take_met(struct mr_netd_run *netd, const void *message)
 	netd->n_windows += met.n;
 }
 
-/* One message.  1: there was one, 0: end of file, -EAGAIN: none, or another error. */
+/* One message.  1: come again, 0: end of file, -EAGAIN: none, or another error. */
 static int take_message(struct mr_netd_run *netd, int flags, struct mr_error *err)
 {
 	union {
@@ -214,8 +225,11 @@ static int take_message(struct mr_netd_run *netd, int flags, struct mr_error *er
 
 	while (n_fds > 0)
 		mr_close(fds[--n_fds]);
-	if (n == 0 || n == -ECONNRESET)
+	if (n == 0)
 		return 0;
+	/* It left something of ours unread.  That is told once, and before what it said. */
+	if (n == -ECONNRESET)
+		return 1;
 	if (n == -EAGAIN)
 		return -EAGAIN;
 	if (n < 0)
@@ -257,37 +271,44 @@ static void on_channel(struct mr_source *source, uint32_t events)
 		lose(netd, &err);
 }
 
-/* Why it ended, and reap it. */
+static void drop(struct mr_netd_run *netd, struct mr_source *source)
+{
+	int fd = source->fd;
+
+	mr_loop_remove(netd->loop, source);
+	mr_close(fd);
+}
+
+/* Why it ended, and reap it: nobody else is to look at it then, least of all with its number gone. */
 static void explain_end(struct mr_netd_run *netd, struct mr_error *err)
 {
 	int status = 0;
 
+	mr_assert(netd->pid > 0);
+	drop(netd, &netd->process);
 	while (waitpid(netd->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	netd->pid = 0;
 	if (WIFSIGNALED(status))
 		mr_err(err, MR_E_SYS, EPIPE,
-		       MR_NETD_PROGRAM ", which answers for the network, was killed by signal %d "
-				       "(SIG%s)",
-		       WTERMSIG(status), sigabbrev_np(WTERMSIG(status)));
+		       MR_NETD_PROGRAM ", which %s, was killed by signal %d (SIG%s)",
+		       netd->opts.task, WTERMSIG(status), sigabbrev_np(WTERMSIG(status)));
 	else
-		mr_err(err, MR_E_SYS, EPIPE,
-		       MR_NETD_PROGRAM ", which answers for the network, ended with status %d",
-		       WEXITSTATUS(status));
+		mr_err(err, MR_E_SYS, EPIPE, MR_NETD_PROGRAM ", which %s, ended with status %d",
+		       netd->opts.task, WEXITSTATUS(status));
 }
 
 static void on_process(struct mr_source *source, uint32_t events)
 {
 	struct mr_netd_run *netd = source->owner;
 	struct mr_error err = MR_ERROR_INIT;
-	int fd = source->fd, r = 1;
+	int r = 1;
 
 	(void)events;
 	/* What it said last comes first. */
 	while (netd->channel.fd >= 0 && r == 1)
 		r = take_message(netd, MSG_DONTWAIT, &err);
-	mr_loop_remove(netd->loop, source);
-	mr_close(fd);
+	drop(netd, source);
 	if (r >= 0 || r == -EAGAIN)
 		explain_end(netd, &err);
 	lose(netd, &err);
@@ -296,7 +317,7 @@ static void on_process(struct mr_source *source, uint32_t events)
 int mr_netd_wait(struct mr_netd_run *netd, struct mr_error *err)
 {
 	uint64_t deadline = mr_now_ns() + READY_NS, now = mr_now_ns();
-	int r = 1;
+	int r = netd->channel.fd >= 0;
 
 	while (!netd->ready && r == 1 && now < deadline) {
 		struct pollfd p = { .fd = netd->channel.fd, .events = POLLIN };
@@ -312,11 +333,12 @@ int mr_netd_wait(struct mr_netd_run *netd, struct mr_error *err)
 	netd->lost = true; /* told by us */
 	if (r == 1)
 		return mr_err(err, MR_E_SYS, ETIMEDOUT, MR_NETD_PROGRAM " did not get ready");
-	if (r == 0) {
-		explain_end(netd, err);
-		return -EPIPE;
-	}
-	return r;
+	if (r < 0)
+		return r;
+	if (netd->pid == 0)
+		return mr_err(err, MR_E_SYS, EPIPE, MR_NETD_PROGRAM " has ended");
+	explain_end(netd, err);
+	return -EPIPE;
 }
 
 bool mr_netd_send(struct mr_netd_run *netd, const struct mr_netd_head *head)
@@ -352,34 +374,59 @@ int mr_netd_landlock(const struct mr_netd_run *netd)
 
 /* --- the end -------------------------------------------------------------------------- */
 
+/* Neither waiting for something nor stopped. */
+static bool is_runnable(pid_t pid)
+{
+	char path[48], text[1024];
+	const char *name_end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (mr_read_file_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return false;
+	name_end = strrchr(text, ')');
+	return name_end && mr_str_starts_with(name_end, ") R ");
+}
+
+/* Wait for a word of it.  What is there when the time is over is heard: it may be us who were kept from
+ * it; and one that others keep from the processor has more time. */
+static bool has_word(const struct mr_netd_run *netd, uint64_t begin, bool *ret_late)
+{
+	struct pollfd p = { .fd = netd->channel.fd, .events = POLLIN };
+	const uint64_t deadline = begin + STOP_NS;
+	int late_ms = 0;
+
+	for (;;) {
+		const uint64_t now = mr_now_ns();
+
+		*ret_late = now >= deadline;
+		if (poll(&p, 1, *ret_late ? late_ms : (int)((deadline - now) / 1000000) + 1) == 1)
+			return true;
+		if (!*ret_late)
+			continue;
+		if (now >= begin + STOP_BUSY_NS || !is_runnable(netd->pid))
+			return poll(&p, 1, 0) == 1;
+		late_ms = LOOK_MS;
+	}
+}
+
 /* What it says last may be that it failed, and then what it told is not all there was. */
 static void hear_out(struct mr_netd_run *netd)
 {
-	uint64_t deadline = mr_now_ns() + STOP_NS, now = mr_now_ns();
+	const uint64_t begin = mr_now_ns();
 	struct mr_error err = MR_ERROR_INIT;
-	int r = 1;
+	int r = 1, n_late = 0;
+	bool late;
 
 	shutdown(netd->channel.fd, SHUT_WR);
-	while ((r == 1 || r == -EAGAIN) && now < deadline) {
-		struct pollfd p = { .fd = netd->channel.fd, .events = POLLIN };
-
-		if (poll(&p, 1, (int)((deadline - now) / 1000000) + 1) == 1)
-			r = take_message(netd, MSG_DONTWAIT, &err);
-		now = mr_now_ns();
+	while ((r == 1 || r == -EAGAIN) && n_late < LATE_MAX && has_word(netd, begin, &late)) {
+		r = take_message(netd, MSG_DONTWAIT, &err);
+		n_late += late;
 	}
 	if (r == 0)
 		return;
 	if (r == 1 || r == -EAGAIN)
 		mr_err(&err, MR_E_SYS, ETIMEDOUT, MR_NETD_PROGRAM " did not come to its end");
 	netd->end = err;
-}
-
-static void drop(struct mr_netd_run *netd, struct mr_source *source)
-{
-	int fd = source->fd;
-
-	mr_loop_remove(netd->loop, source);
-	mr_close(fd);
 }
 
 void mr_netd_stop(struct mr_netd_run *netd)

@@ -22,7 +22,11 @@ struct mr_netd_opts {
 	const char *mode; /* of menace-netd */
 	const char *config; /* text of the mode, copied */
 	size_t config_size;
-	const int *doors; /* MR_DOORS of them, borrowed */
+	const int *doors; /* borrowed */
+	size_t n_doors; /* at most MR_DOORS */
+	const int *more; /* behind the doors, borrowed: the mode's own */
+	size_t n_more; /* at most MR_NETD_MORE_MAX */
+	const char *task; /* what it does, for whoever reads that it no longer does: constant */
 	/* A whole message of the mode's own. */
 	void (*on_message)(void *owner, const struct mr_netd_head *head);
 	/* It failed or died, once; not called from within one of the functions below. */
@@ -64,8 +68,8 @@ pid_t mr_netd_pid(const struct mr_netd_run *netd);
 int mr_netd_landlock(const struct mr_netd_run *netd);
 /* What it told at its end of a fault; NULL: nothing. */
 const struct mr_netd_window *mr_netd_window(const struct mr_netd_run *netd, size_t i);
-/* The run is over: hand on what it still says, at most for two seconds, then kill and reap it.
- * No-op for one that was not started. */
+/* The run is over: hand on what it still says within two seconds, or twenty while it is kept from the
+ * processor, then kill and reap it.  No-op for one that was not started. */
 void mr_netd_stop(struct mr_netd_run *netd);
 /* Why what it told until then is not all: it failed at the end, or was killed there.  NULL: it is all. */
 const struct mr_error *mr_netd_end(const struct mr_netd_run *netd);

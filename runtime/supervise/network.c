@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netns/pool.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/supervise/datagrams.h"
 #include "runtime/supervise/lease.h"
 #include "runtime/supervise/state.h"
 
@@ -43,12 +45,20 @@ static void on_lost(void *owner, const struct mr_error *err)
 	mr_run_fail(owner, err);
 }
 
+static void close_more(struct mr_network *network)
+{
+	while (network->n_more > 0)
+		mr_close(network->more[--network->n_more]);
+}
+
 static int start_netd(struct mr_run *run, struct mr_error *err)
 {
 	struct mr_network *network = run->network;
 	mr_auto_free char *config = NULL;
 	struct mr_netd_opts opts = { .mode = network->mode->name,
 				     .doors = network->doors.fds,
+				     .n_doors = MR_DOORS,
+				     .task = "answers for the network",
 				     .on_message = on_message,
 				     .on_lost = on_lost,
 				     .owner = run };
@@ -58,7 +68,11 @@ static int start_netd(struct mr_run *run, struct mr_error *err)
 		return r;
 	opts.config = config;
 	opts.config_size = network->config_size ? network->config_size : strlen(config);
-	return mr_netd_start(&network->netd, run->host->loop, &opts, err);
+	opts.more = network->more;
+	opts.n_more = network->n_more;
+	r = mr_netd_start(&network->netd, run->host->loop, &opts, err);
+	close_more(network);
+	return r;
 }
 
 /* Both bounds are generous: they are there for a helper that runs wild. */
@@ -78,33 +92,46 @@ static struct mr_limits netd_limits(const struct mr_spec *spec)
 	return limits;
 }
 
-/* A group of its own for menace-netd: what it uses is not the payload's, and not without end. */
+int mr_network_bound(struct mr_run *run, pid_t pid, const char *name,
+		     const struct mr_limits *limits, struct mr_cgroup **ret_group,
+		     struct mr_error *err)
+{
+	struct mr_cgroup *group = NULL;
+	int r;
+
+	if (!run->cgroup) /* that the host has none is tolerated, and told */
+		return 0;
+	r = mr_cgroup_new(run->host->cgroups, name, limits, 0, &group, err);
+	if (r == 0)
+		r = mr_cgroup_add(group, pid, err);
+	if (r == 0) {
+		*ret_group = group;
+		return 0;
+	}
+	/* One that it is not in is none; if it stays, the next start sweeps it. */
+	if (mr_spec_tolerates(run->spec, "network-helper")) {
+		mr_receipt_degrade(&run->receipt, "network-helper",
+				   MR_NETD_PROGRAM " has no bounds of its own: %s", err->msg);
+		if (group && mr_cgroup_destroy(group, err) < 0)
+			mr_log_warn("run %s: %s", run->id, err->msg);
+		mr_cgroup_free(group);
+		return 0;
+	}
+	*ret_group = group; /* swept with the run */
+	return mr_err_wrap(err, r,
+			   MR_NETD_PROGRAM " cannot be bounded (--best-effort network-helper "
+					   "goes on without)");
+}
+
 static int confine_netd(struct mr_run *run, struct mr_error *err)
 {
 	struct mr_network *network = run->network;
 	const struct mr_limits limits = netd_limits(run->spec);
 	char name[MR_LEASE_NETD_SIZE];
-	int r;
 
-	if (!run->cgroup) /* that the host has none is tolerated, and told */
-		return 0;
 	mr_lease_netd_name(run->id, name);
-	r = mr_cgroup_new(run->host->cgroups, name, &limits, 0, &network->group, err);
-	if (r == 0)
-		r = mr_cgroup_add(network->group, mr_netd_pid(&network->netd), err);
-	if (r < 0 && mr_spec_tolerates(run->spec, "network-helper")) {
-		mr_receipt_degrade(&run->receipt, "network-helper",
-				   MR_NETD_PROGRAM " has no bounds of its own: %s", err->msg);
-		/* One that it is not in is none; if it stays, the next start sweeps it. */
-		if (network->group && mr_cgroup_destroy(network->group, err) < 0)
-			mr_log_warn("run %s: %s", run->id, err->msg);
-		network->group = mr_cgroup_free(network->group);
-		return 0;
-	}
-	return r < 0 ? mr_err_wrap(err, r,
-				   MR_NETD_PROGRAM " cannot be bounded (--best-effort "
-						   "network-helper goes on without)")
-		     : 0;
+	return mr_network_bound(run, mr_netd_pid(&network->netd), name, &limits, &network->group,
+				err);
 }
 
 int mr_network_remove_group(struct mr_run *run, struct mr_error *err)
@@ -170,8 +197,11 @@ void mr_network_finish(struct mr_run *run)
 {
 	const struct mr_error *end;
 
+	mr_datagrams_finish(run);
 	if (!run->network)
 		return;
+	if (run->network->state && run->network->mode->stop)
+		run->network->mode->stop(run);
 	mr_netd_stop(&run->network->netd);
 	end = mr_netd_end(&run->network->netd);
 	if (end)
@@ -183,25 +213,64 @@ void mr_network_finish(struct mr_run *run)
 	mr_doors_close(&run->network->doors);
 }
 
+struct mr_unseen_part mr_network_unseen(const struct mr_run *run)
+{
+	const struct mr_error *end = run->network ? mr_netd_end(&run->network->netd) : NULL;
+
+	return (struct mr_unseen_part){
+		.what = "what " MR_NETD_PROGRAM " refused and had not told yet",
+		.why = end ? end->msg : NULL,
+	};
+}
+
 void mr_network_free(struct mr_run *run)
 {
+	mr_datagrams_free(run);
 	if (!run->network)
 		return;
 	if (run->network->state)
 		run->network->mode->free(run);
+	close_more(run->network);
 	mr_cgroup_free(run->network->group);
 	free(run->network);
 	run->network = NULL;
 }
 
+int mr_network_give(struct mr_run *run, struct mr_error *err)
+{
+	int fd = mr_netns_pool_take(run->host->netns, err);
+
+	if (fd < 0)
+		return fd;
+	run->netns_fd = fd;
+	return mr_launch_give_netns(&run->launched, fd, err);
+}
+
+/* The target of the first mock that was never asked; null: there is none, or it is unknown. */
+static json_t *first_unused(const json_t *mocks)
+{
+	for (size_t i = 0; i < json_array_size(mocks); i++) {
+		const json_t *mock = json_array_get(mocks, i);
+
+		if (json_is_true(json_object_get(mock, "unused")))
+			return json_incref(json_object_get(mock, "target"));
+	}
+	return json_null();
+}
+
 json_t *mr_network_to_json(const struct mr_run *run)
 {
+	const struct mr_network_mode *mode;
+	json_t *told, *object;
+
 	if (!run->network || !run->network->state)
 		return json_null();
-	return json_pack("{s:o}",
-			 run->network->mode->member ? run->network->mode->member
-						    : run->network->mode->name,
-			 run->network->mode->to_json(run));
+	mode = run->network->mode;
+	told = mode->to_json(run);
+	object = json_pack("{s:o}", mode->member ? mode->member : mode->name, told);
+	if (mode == &mr_canned_mode)
+		json_object_set_new(object, "unused_mock", first_unused(told));
+	return object;
 }
 
 void mr_network_receipt(const struct mr_run *run, json_t *network)

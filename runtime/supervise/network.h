@@ -5,7 +5,8 @@
  * For the modes that have a row in network.c: the doors in the sandbox's namespace
  * (netns/doors.h), the program that leads its connections to them (bpf/steer.h), and the
  * menace-netd that holds them (netd.h).  What a mode says to its menace-netd and hears from it is its
- * own.  With other modes every function is a no-op.
+ * own.  With other modes every function is a no-op, but for the end of what watches the sockets of
+ * a run without a network (datagrams.h).
  */
 #pragma once
 
@@ -13,9 +14,12 @@
 #include "netns/anyip.h"
 #include "netns/doors.h"
 #include "runtime/supervise/netd.h"
+#include "runtime/supervise/unseen.h"
 
 struct json_t;
+struct mr_cgroup;
 struct mr_error;
+struct mr_limits;
 struct mr_network_mode;
 struct mr_run;
 struct mr_stub_count;
@@ -29,6 +33,8 @@ struct mr_network {
 	void *state; /* the mode's */
 	bool verified;
 	size_t config_size; /* of what begin() made, where it is no text; else 0 */
+	int more[MR_NETD_MORE_MAX]; /* begin()'s own descriptors for menace-netd; closed once it has them */
+	size_t n_more;
 };
 
 /* One mode.  run->network->state is what begin() leaves there. */
@@ -45,6 +51,8 @@ struct mr_network_mode {
 	/* menace-netd serves: what else must be true before the payload's first instruction. */
 	int (*verify)(struct mr_run *run, struct mr_error *err);
 	void (*on_message)(struct mr_run *run, const struct mr_netd_head *head);
+	/* The payload is gone, menace-netd is not yet; or NULL. */
+	void (*stop)(struct mr_run *run);
 	/* All was said; menace-netd is gone. */
 	void (*finish)(struct mr_run *run);
 	/* The facts of the result, and of the receipt: new references. */
@@ -68,6 +76,14 @@ bool mr_mocks_are_injected(struct mr_run *run);
 void mr_inject_into_mocks(struct mr_run *run, struct mr_mocks *mocks,
 			  struct mr_stub_config *config);
 
+/* A group of its own for a helper of the run's: what that uses is not the payload's, and not without
+ * end.  *ret_group stays NULL where the host has none, or where that is tolerated (and told). */
+int mr_network_bound(struct mr_run *run, pid_t pid, const char *name,
+		     const struct mr_limits *limits, struct mr_cgroup **ret_group,
+		     struct mr_error *err);
+
+/* It waits for a namespace without a link: the pool's, or one made while it builds the rest. */
+int mr_network_give(struct mr_run *run, struct mr_error *err);
 /* The sandbox's namespace is there. */
 int mr_network_start(struct mr_run *run, struct mr_error *err);
 /* The payload is about to start. */
@@ -76,6 +92,9 @@ int mr_network_verify(struct mr_run *run, struct mr_error *err);
 int mr_network_remove_group(struct mr_run *run, struct mr_error *err);
 /* It has ended. */
 void mr_network_finish(struct mr_run *run);
+/* What was denied in the network and is in no record, since whoever denies it did not come to its
+ * end; borrows from the run. */
+struct mr_unseen_part mr_network_unseen(const struct mr_run *run);
 void mr_network_free(struct mr_run *run);
 
 /* The member "network" of the result, {mode: facts}, null without; new reference. */

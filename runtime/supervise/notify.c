@@ -35,10 +35,12 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/spec/policy.h"
+#include "runtime/spec/spec.h"
 #include "runtime/supervise/notify_paths.h"
 #include "runtime/supervise/recorder.h"
 
 #define TASK_FORKED_ONLY 0x40U /* PF_FORKNOEXEC in the flags of /proc/PID/stat */
+#define PROTOCOL_L2TP 115
 #define BATCH_MAX 64 /* notifications in one turn of the loop: a flood must not starve a deadline */
 
 bool mr_notify_is_valid(const struct mr_notify *notify)
@@ -222,46 +224,68 @@ static bool is_local_address(const void *addr, size_t len)
 	return IN6_IS_ADDR_UNSPECIFIED(&in6.sin6_addr) || IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
 }
 
-/* Among mocks the network itself is what decides (nothing else has a route): this only tells of
- * what it will refuse, so it does not matter that the memory may change meanwhile. */
+/* Among mocks the network itself is what decides (nothing else has a route), so it does not matter
+ * that the memory of what passes may change meanwhile. */
 static bool is_mocked(const struct mr_mocks *mocks, const void *addr, size_t len)
 {
 	struct sockaddr_in in;
 	struct sockaddr_in6 in6 = { 0 };
-	uint32_t address;
+	struct in6_addr address = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
 
 	memcpy(&in6, addr, len < sizeof(in6) ? len : sizeof(in6));
 	memcpy(&in, &in6, sizeof(in));
-	if (in.sin_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr))
-		return false;
 	if (in.sin_family == AF_INET6)
-		memcpy(&in.sin_addr, &in6.sin6_addr.s6_addr[12], sizeof(in.sin_addr));
-	address = ntohl(in.sin_addr.s_addr);
-	return address == INADDR_ANY || address >> 24 == 127 || mr_mocks_name(mocks, address);
+		address = in6.sin6_addr;
+	else
+		memcpy(&address.s6_addr[12], &in.sin_addr, sizeof(in.sin_addr));
+	memcpy(&in.sin_addr, &address.s6_addr[12], sizeof(in.sin_addr));
+	if (IN6_IS_ADDR_V4MAPPED(&address) &&
+	    (in.sin_addr.s_addr == htonl(INADDR_ANY) || ntohl(in.sin_addr.s_addr) >> 24 == 127))
+		return true;
+	return mr_mocks_name(mocks, &address) != NULL;
 }
 
-static void judge_among_mocks(struct mr_notify *notify, const char *call, const void *addr,
-			      size_t len)
+struct mr_denial mr_notify_no_route(unsigned int net_mode, bool is_local)
 {
-	char text[80], address[INET6_ADDRSTRLEN];
-	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK,
-				    .what = call,
-				    .object = text,
-				    .errnum = ENETUNREACH,
-				    .rule = "net.mode=stub",
-				    .reason = "no mock has this address",
-				    .allow = "--mock TARGET=ACTION" };
+	static const struct {
+		const char *rule, *reason, *allow;
+	} modes[] = {
+		[MR_NET_NONE] = { "net.mode=none", "safe mode: the sandbox has no network",
+				  "--net host" },
+		[MR_NET_LOOPBACK] = { "net.mode=loopback",
+				      "the sandbox's network is loopback alone", "--net host" },
+		[MR_NET_STUB] = { "net.mode=stub", "no mock has this address",
+				  "--mock TARGET=ACTION" },
+		[MR_NET_ALLOWLIST] = { "net.mode=allowlist", "nothing leads there", NULL },
+		[MR_NET_HOST] = { "net.mode=host", "nothing leads there", NULL },
+	};
 
-	if (is_local_address(addr, len) || is_mocked(notify->mocks, addr, len))
-		return;
+	mr_assert(net_mode < N_ELEMENTS(modes));
+	return (struct mr_denial){ .layer = MR_DENIAL_NETWORK,
+				   .errnum = ENETUNREACH,
+				   .rule = modes[net_mode].rule,
+				   .reason = modes[net_mode].reason,
+				   .allow = is_local ? "--net loopback" : modes[net_mode].allow };
+}
+
+/* Refused here, for what is let through the guard would tell once more (datagrams.h). */
+static void refuse_address(struct mr_notify *notify, const char *call, const void *addr, size_t len)
+{
+	const bool is_stub = notify->mocks != NULL;
+	char text[80], address[INET6_ADDRSTRLEN];
+	struct mr_denial denial = mr_notify_no_route(notify->net_mode, is_local_address(addr, len));
+
+	denial.what = call;
+	denial.object = text;
 	if (strcmp(call, "bind") == 0) {
 		denial.errnum = EADDRNOTAVAIL;
-		denial.reason = "the sandbox has no such address";
-		denial.allow = NULL;
+		denial.reason = is_stub ? "the sandbox has no such address" : denial.reason;
+		denial.allow = is_stub ? NULL : denial.allow;
 	}
 	mr_notify_format_address(addr, len, text, sizeof(text));
 	set_address(&denial, addr, len, address);
 	mr_notify_record(notify, &denial);
+	answer(notify, denial.errnum);
 }
 
 static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
@@ -271,14 +295,8 @@ static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule
 	const __u64 *args = notify->req->data.args;
 	uint64_t at = is_sendto ? args[4] : args[1];
 	uint32_t len = (uint32_t)(is_sendto ? args[5] : args[2]);
-	struct mr_denial denial = { .layer = MR_DENIAL_NETWORK,
-				    .what = rule->syscall,
-				    .rule = "net.mode=none",
-				    .allow = "--net host",
-				    .reason = "safe mode: the sandbox has no network" };
 	unsigned char addr[128];
 	sa_family_t family;
-	char text[80], address[INET6_ADDRSTRLEN];
 	ssize_t n =
 		mr_notify_read_memory(notify, at, addr, len < sizeof(addr) ? len : sizeof(addr));
 
@@ -289,20 +307,70 @@ static void judge_address(struct mr_notify *notify, const struct mr_seccomp_rule
 	memcpy(&family, addr, sizeof(family));
 	if (family != AF_INET && family != AF_INET6)
 		return;
-	if (notify->mocks) {
-		judge_among_mocks(notify, rule->syscall, addr, (size_t)n);
+	if ((notify->mocks || is_bind) && is_local_address(addr, (size_t)n))
+		return;
+	if (!notify->mocks || !is_mocked(notify->mocks, addr, (size_t)n))
+		refuse_address(notify, rule->syscall, addr, (size_t)n);
+}
+
+/* Sockets that the kernel refuses in a namespace of their own, and such whose datagrams no hook
+ * sees. */
+static const struct closed {
+	int domain, type, protocol; /* -1: any */
+	int errnum;
+	const char *name;
+	const char *allow; /* NULL: nothing does, for it takes a capability */
+	bool on_loopback; /* of use there */
+} closed_sockets[] = {
+	{ AF_PACKET, -1, -1, EPERM, "packet", NULL, false },
+	{ -1, SOCK_DGRAM, IPPROTO_ICMP, EACCES, "ICMP", "--net host", false },
+	{ -1, SOCK_DGRAM, IPPROTO_ICMPV6, EACCES, "ICMPv6", "--net host", false },
+	{ -1, SOCK_RAW, -1, EPERM, "raw", NULL, false },
+	{ -1, SOCK_DGRAM, PROTOCOL_L2TP, EPROTONOSUPPORT, "L2TP", "--net host", true },
+	{ -1, -1, IPPROTO_SCTP, EPROTONOSUPPORT, "SCTP", "--net host", true },
+};
+
+static bool is_any_or(int wanted, int is)
+{
+	return wanted < 0 || wanted == is;
+}
+
+/* What is looked at are registers, which are what the kernel will use. */
+static const struct closed *find_closed(const struct mr_notify *notify)
+{
+	const __u64 *args = notify->req->data.args;
+
+	for (size_t i = 0; i < N_ELEMENTS(closed_sockets); i++) {
+		const struct closed *c = &closed_sockets[i];
+
+		if (c->on_loopback && notify->net_mode == MR_NET_LOOPBACK)
+			continue;
+		if (is_any_or(c->domain, (int)args[0]) &&
+		    is_any_or(c->type, (int)(args[1] & 0xf)) &&
+		    is_any_or(c->protocol, (int)args[2]))
+			return c;
+	}
+	return NULL;
+}
+
+static void judge_socket(struct mr_notify *notify, const struct mr_seccomp_rule *rule)
+{
+	const struct closed *c = find_closed(notify);
+	struct mr_denial denial = mr_notify_no_route(notify->net_mode, false);
+
+	if (!c) {
+		mr_notify_let_pass(notify);
+		if (notify->on_socket)
+			notify->on_socket(notify->socket_owner);
 		return;
 	}
-	if (is_bind && is_local_address(addr, (size_t)n))
-		return;
-	mr_notify_format_address(addr, (size_t)n, text, sizeof(text));
-	if (is_local_address(addr, (size_t)n))
-		denial.allow = "--net loopback";
-	denial.object = text;
-	set_address(&denial, addr, (size_t)n, address);
-	denial.errnum = is_bind ? EADDRNOTAVAIL : ENETUNREACH;
+	denial.what = rule->syscall;
+	denial.object = c->name;
+	denial.errnum = c->errnum;
+	denial.reason = "without the host's network there are TCP and UDP sockets alone";
+	denial.allow = c->allow;
 	mr_notify_record(notify, &denial);
-	answer(notify, denial.errnum);
+	answer(notify, c->errnum);
 }
 
 /* Level 4: the exec that starts the program is ours (it may try several folders of PATH), none
@@ -350,9 +418,10 @@ static void let_pass_by(struct mr_notify *notify, const struct mr_seccomp_rule *
 }
 
 static void (*const answers[])(struct mr_notify *, const struct mr_seccomp_rule *) = {
-	[MR_SECCOMP_DENY] = deny,	[MR_SECCOMP_NET] = judge_address,
-	[MR_SECCOMP_OPEN] = watch_open, [MR_SECCOMP_EXEC] = judge_exec,
-	[MR_SECCOMP_PATH] = watch_path, [MR_SECCOMP_RECORD] = let_pass_by,
+	[MR_SECCOMP_DENY] = deny,	    [MR_SECCOMP_NET] = judge_address,
+	[MR_SECCOMP_OPEN] = watch_open,	    [MR_SECCOMP_EXEC] = judge_exec,
+	[MR_SECCOMP_PATH] = watch_path,	    [MR_SECCOMP_RECORD] = let_pass_by,
+	[MR_SECCOMP_SOCKET] = judge_socket,
 };
 
 /* One notification. False when there is none left to take. */
@@ -436,6 +505,9 @@ int mr_notify_start(struct mr_notify *notify, struct mr_loop *loop, int listener
 				      .payload_pid = payload->pid,
 				      .recorder = payload->recorder,
 				      .mocks = payload->mocks,
+				      .net_mode = payload->net_mode,
+				      .on_socket = payload->on_socket,
+				      .socket_owner = payload->socket_owner,
 				      .denials = denials };
 
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)

@@ -40,6 +40,9 @@ struct mr_notify {
 	size_t n_rules, rules_cap;
 	struct mr_recorder *recorder; /* what the program uses is noted there; or NULL */
 	const struct mr_mocks *mocks;
+	unsigned int net_mode;
+	void (*on_socket)(void *owner); /* as of the payload */
+	void *socket_owner;
 	/* Asked of each call that is let through once the program runs; see mr_notify_watch(). */
 	bool (*on_pass)(void *owner, struct mr_notify *notify);
 	void *pass_owner;
@@ -58,6 +61,11 @@ struct mr_notify_payload {
 		*paths_of; /* Landlock enforces its policy's paths; NULL: there are none */
 	struct mr_recorder *recorder; /* or NULL */
 	const struct mr_mocks *mocks; /* net.mode=stub: what has a route; NULL: nothing has */
+	unsigned int net_mode; /* enum mr_net_mode */
+	/* Unless the network is the host's: an internet socket is about to be made, and waits until
+	 * this returns.  May be NULL. */
+	void (*on_socket)(void *owner);
+	void *socket_owner;
 };
 
 /* Serve listener_fd (owned from now on, also on failure). */
@@ -73,6 +81,10 @@ void mr_notify_watch(struct mr_notify *notify,
 void mr_notify_refuse(struct mr_notify *notify, int errnum);
 /* The number of a call that waits is that of its notification.  Whoever is gone is no error. */
 void mr_notify_release(struct mr_notify *notify, uint64_t id);
+
+/* A denial of an address that has no route, but for what was called, where to and who did;
+ * is_local: it is one that a loopback would have. */
+struct mr_denial mr_notify_no_route(unsigned int net_mode, bool is_local);
 
 /* The text of a socket address, "1.2.3.4:80" or "[::1]:80", for messages. */
 void mr_notify_format_address(const void *addr, size_t len, char *buf, size_t size);

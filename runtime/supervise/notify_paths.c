@@ -31,37 +31,55 @@
 #include "runtime/base/str.h"
 #include "runtime/launch/launch.h"
 #include "runtime/spec/policy.h"
+#include "runtime/supervise/host_has.h"
 #include "runtime/supervise/recorder.h"
 
 #define JOINED_MAX (2 * MR_NOTIFY_PATH_MAX + 2)
 
-/* Where a relative path of the caller begins: its descriptor or its working directory. */
-static int open_base(const struct mr_notify *notify, int dir_fd)
+/* Text of a link of /proc, where it is a path of something that still has one. */
+static bool read_path_link(const char *link, char *buf, size_t size)
 {
-	char path[64];
+	static const char gone[] = " (deleted)";
+	ssize_t n = readlink(link, buf, size - 1);
 
-	if (dir_fd == AT_FDCWD)
-		snprintf(path, sizeof(path), "/proc/%u/cwd", notify->req->pid);
-	else
-		snprintf(path, sizeof(path), "/proc/%u/fd/%d", notify->req->pid, dir_fd);
-	return open(path, O_PATH | O_CLOEXEC);
+	if (n <= 0 || (size_t)n >= size - 1 || buf[0] != '/')
+		return false;
+	buf[n] = '\0';
+	return !mr_str_ends_with(buf, gone);
 }
 
-/* Open the object a path stands for in the sandbox; -ENOENT and the like where there is none. */
+/* The path from the root that the caller's words stand for; nothing is resolved yet. */
+static bool join(const struct mr_notify *notify, int dir_fd, const char *text, char ret[JOINED_MAX])
+{
+	char link[64], base[MR_NOTIFY_PATH_MAX];
+
+	if (text[0] == '/')
+		return snprintf(ret, JOINED_MAX, "%s", text) < JOINED_MAX;
+	if (dir_fd == AT_FDCWD)
+		snprintf(link, sizeof(link), "/proc/%u/cwd", notify->req->pid);
+	else
+		snprintf(link, sizeof(link), "/proc/%u/fd/%d", notify->req->pid, dir_fd);
+	return read_path_link(link, base, sizeof(base)) &&
+	       snprintf(ret, JOINED_MAX, "%s/%s", base, text) < JOINED_MAX;
+}
+
+/* Open what a whole path stands for in the sandbox, where every link begins at its root and not at
+ * ours; a negative errno where there is none.  flags: O_NOFOLLOW or 0. */
+static int open_in_root(const struct mr_notify *notify, const char *joined, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)(unsigned int)(O_PATH | O_CLOEXEC | flags),
+				.resolve = RESOLVE_IN_ROOT };
+	int fd = (int)syscall(SYS_openat2, notify->root_fd, joined, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* The same of the caller's words. */
 static int open_inside(const struct mr_notify *notify, int dir_fd, const char *path)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-	mr_auto_close int base = -1;
-	int fd;
+	char joined[JOINED_MAX];
 
-	if (path[0] == '/') {
-		fd = (int)syscall(SYS_openat2, notify->root_fd, path, &how, sizeof(how));
-		return fd < 0 ? -errno : fd;
-	}
-	base = open_base(notify, dir_fd);
-	how.resolve = RESOLVE_NO_MAGICLINKS; /* ".." is the caller's own, above its root it stops */
-	fd = base < 0 ? -1 : (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
-	return fd < 0 ? -errno : fd;
+	return join(notify, dir_fd, path, joined) ? open_in_root(notify, joined, 0) : -EXDEV;
 }
 
 static bool may_access(const struct mr_notify *notify, const struct stat *st, unsigned int want)
@@ -140,13 +158,12 @@ static void forecast_open(const struct mr_notify *notify, int dir_fd, const char
 	const bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC));
 	const unsigned int want = (writes ? 2U : 0U) | ((flags & O_ACCMODE) == O_WRONLY ? 0U : 4U);
 	mr_auto_close int fd = open_inside(notify, dir_fd, path);
-	struct stat st;
 
 	if (fd >= 0) {
 		forecast_write(notify, fd, path, want, f);
 	} else if (fd == -ENOENT && (flags & O_CREAT)) {
 		forecast_create(notify, dir_fd, path, f);
-	} else if (fd == -ENOENT && path[0] == '/' && lstat(path, &st) == 0) {
+	} else if (fd == -ENOENT && path[0] == '/' && mr_host_has(path)) {
 		forecast_is(f, ENOENT, "not in the sandbox",
 			    "the host has it, the sandbox's root does not");
 		suggest(f, "--ro", path);
@@ -220,33 +237,6 @@ static void closep_place(struct place *place)
 		.fd = -1 \
 	}
 
-/* Text of a link of /proc, where it is a path of something that still has one. */
-static bool read_path_link(const char *link, char *buf, size_t size)
-{
-	static const char gone[] = " (deleted)";
-	ssize_t n = readlink(link, buf, size - 1);
-
-	if (n <= 0 || (size_t)n >= size - 1 || buf[0] != '/')
-		return false;
-	buf[n] = '\0';
-	return !mr_str_ends_with(buf, gone);
-}
-
-/* The path from the root that the caller's words stand for; nothing is resolved yet. */
-static bool join(const struct mr_notify *notify, int dir_fd, const char *text, char ret[JOINED_MAX])
-{
-	char link[64], base[MR_NOTIFY_PATH_MAX];
-
-	if (text[0] == '/')
-		return snprintf(ret, JOINED_MAX, "%s", text) < JOINED_MAX;
-	if (dir_fd == AT_FDCWD)
-		snprintf(link, sizeof(link), "/proc/%u/cwd", notify->req->pid);
-	else
-		snprintf(link, sizeof(link), "/proc/%u/fd/%d", notify->req->pid, dir_fd);
-	return read_path_link(link, base, sizeof(base)) &&
-	       snprintf(ret, JOINED_MAX, "%s/%s", base, text) < JOINED_MAX;
-}
-
 /* Of the caller's own entries of /proc, and of links to them, the rest behind "/proc/self". */
 static bool is_own_proc(const char *path, char ret_rest[JOINED_MAX])
 {
@@ -298,22 +288,69 @@ static bool goes_up(const char *path)
 	return false;
 }
 
+/* What it is stays unknown. */
+static int give_up(const struct mr_notify *notify)
+{
+	if (notify->recorder)
+		notify->recorder->full = true;
+	return -EXDEV;
+}
+
+/* How much of a path in our own /proc leads to the first link that is no text: a working directory,
+ * a root, a descriptor.  All of it where there is none. */
+static size_t magic_prefix(const char *host)
+{
+	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				      .resolve = RESOLVE_NO_MAGICLINKS };
+
+	for (const char *p = strchr(host + 1, '/'); p; p = strchr(p + 1, '/')) {
+		mr_auto_free char *prefix = mr_str_ndup(host, (size_t)(p - host));
+		mr_auto_close int fd =
+			(int)syscall(SYS_openat2, AT_FDCWD, prefix, &how, sizeof(how));
+
+		if (fd < 0 && errno == ELOOP)
+			return (size_t)(p - host);
+	}
+	return strlen(host);
+}
+
+/* Behind such a link the sandbox begins: the rest is its own, and so is where its links lead. */
+static int find_behind(const struct mr_notify *notify, const char *host, size_t n, int flags,
+		       struct place *ret)
+{
+	mr_auto_free char *link = mr_str_ndup(host, n);
+	char base[MR_NOTIFY_PATH_MAX], joined[JOINED_MAX], rest[JOINED_MAX];
+	int fd;
+
+	if (!read_path_link(link, base, sizeof(base)))
+		return -ENOENT;
+	if (snprintf(joined, sizeof(joined), "%s%s", base, host + n) >= JOINED_MAX)
+		return -ENAMETOOLONG;
+	if (is_own_proc(joined, rest))
+		return give_up(notify); /* and so on, as long as it likes */
+	fd = open_in_root(notify, joined, flags);
+	if (fd == -EXDEV) /* through another of its kind, by a number */
+		return give_up(notify);
+	return fd < 0 ? fd : take_place(fd, ret);
+}
+
 /* What /proc shows of the caller, in our own /proc: "self" in its is somebody else for us.  Pipes
  * and sockets are nowhere, and Landlock does not judge them. */
 static int find_own_proc(const struct mr_notify *notify, const char *rest, int flags,
 			 struct place *ret)
 {
 	char host[MR_NOTIFY_PATH_MAX];
+	size_t magic;
 	int fd, r;
 
-	if (goes_up(rest)) {
-		if (notify->recorder)
-			notify->recorder->full = true; /* what it is stays unknown */
-		return -EXDEV;
-	}
+	if (goes_up(rest))
+		return give_up(notify);
 	if ((size_t)snprintf(host, sizeof(host), "/proc/%u%s", notify->req->pid, rest) >=
 	    sizeof(host))
 		return -ENAMETOOLONG;
+	magic = magic_prefix(host);
+	if (host[magic])
+		return find_behind(notify, host, magic, flags, ret);
 	fd = open(host, O_PATH | O_CLOEXEC | flags);
 	if (fd < 0)
 		return -errno;
@@ -329,15 +366,13 @@ static int find_own_proc(const struct mr_notify *notify, const char *rest, int f
 static int find_place(const struct mr_notify *notify, const char *joined, int flags,
 		      struct place *ret)
 {
-	struct open_how how = { .flags = (uint64_t)(unsigned int)(O_PATH | O_CLOEXEC | flags),
-				.resolve = RESOLVE_IN_ROOT };
 	char rest[JOINED_MAX];
 	int fd;
 
 	if (is_own_proc(joined, rest))
 		return find_own_proc(notify, rest, flags, ret);
-	fd = (int)syscall(SYS_openat2, notify->root_fd, joined, &how, sizeof(how));
-	return fd < 0 ? -errno : take_place(fd, ret);
+	fd = open_in_root(notify, joined, flags);
+	return fd < 0 ? fd : take_place(fd, ret);
 }
 
 /* The folder that holds a path; *ret_name is the last name. */

@@ -18,10 +18,15 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
+
+#define END_OF_FILE '\004' /* as typed */
+#define TERMINAL_LOOK_NS 200000000ULL
 
 int mr_sink_fd_open(int caller_fd, struct mr_sink_fd *ret, struct mr_error *err)
 {
@@ -58,6 +63,15 @@ void mr_sink_fd_close(struct mr_sink_fd *sink)
 	sink->own = false;
 }
 
+bool mr_sink_failed(int errnum)
+{
+	if (errnum == EPIPE || errnum == ECONNRESET)
+		return false;
+	errno = errnum;
+	mr_log_error("what the program writes cannot be passed on: %m; the rest of it is lost");
+	return true;
+}
+
 static ssize_t sink_write(const struct mr_sink_fd *sink, const char *buf, size_t n)
 {
 	/* Where we could not make it non-blocking, a small write after poll is the next best. */
@@ -87,6 +101,8 @@ static bool flush(struct mr_pump_out *pump)
 		if (n < 0 && errno == EAGAIN)
 			return false;
 		if (n < 0) { /* EPIPE, ENOSPC: the reader is lost; let the payload know */
+			pump->lost = mr_sink_failed(errno);
+			pump->unread = true;
 			pump->pending_at = pump->pending_end = 0;
 			mr_sink_fd_close(&pump->sink);
 			if (!pump->ended)
@@ -222,10 +238,19 @@ static int reopen_reading(int pipe_fd)
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
+static void stop_waiting(struct mr_pump_in *pump)
+{
+	int timer = pump->again.fd;
+
+	mr_loop_remove(pump->loop, &pump->again);
+	mr_close(timer);
+}
+
 static void end_feed(struct mr_pump_in *pump)
 {
 	mr_loop_remove(pump->loop, &pump->in);
 	mr_loop_remove(pump->loop, &pump->out);
+	stop_waiting(pump);
 	if (pump->in_is_file && !pump->own_in && !pump->tty)
 		pump->unread_fd = reopen_reading(pump->out_fd);
 	pump->out_fd = mr_close(pump->out_fd);
@@ -253,7 +278,66 @@ static void on_feed_writable(struct mr_source *source, uint32_t events)
 	if (pump->at < pump->end)
 		return;
 	pump->at = pump->end = 0;
+	if (pump->typed_end)
+		end_feed(pump);
+	else
+		feed_more(pump);
+}
+
+/* Is the line that was fed last complete, so that the next ^D is the end and not the line's? */
+static bool is_line_over(const struct mr_pump_in *pump)
+{
+	struct termios modes;
+
+	if (pump->fed == 0 || pump->last == '\n' || pump->last == END_OF_FILE)
+		return true;
+	return pump->last == '\r' && tcgetattr(pump->out_fd, &modes) == 0 &&
+	       (modes.c_iflag & ICRNL);
+}
+
+/* Typed like any other bytes: there may be no room for it yet. */
+static void type_end(struct mr_pump_in *pump)
+{
+	struct mr_error err;
+
+	pump->typed_end = true;
+	pump->buf[0] = pump->buf[1] = END_OF_FILE;
+	pump->end = is_line_over(pump) ? 1 : 2;
+	mr_loop_remove(pump->loop, &pump->in);
+	if (mr_loop_modify(pump->loop, &pump->out, EPOLLOUT, &err) < 0)
+		end_feed(pump);
+}
+
+static void on_again(struct mr_source *source, uint32_t events)
+{
+	struct mr_pump_in *pump = source->owner;
+
+	(void)events;
+	mr_timer_ack(source->fd);
+	stop_waiting(pump);
 	feed_more(pump);
+}
+
+/* A background job may not read its terminal: what is typed there is for others. */
+static bool is_another_jobs(int fd)
+{
+	const pid_t group = tcgetpgrp(fd);
+
+	return group >= 0 && group != getpgrp();
+}
+
+/* Nobody tells when it is ours again: a shell's fg sends no signal to a job that runs. */
+static void wait_for_terminal(struct mr_pump_in *pump)
+{
+	struct mr_error err;
+	int timer = mr_timer_open(&err);
+
+	mr_loop_remove(pump->loop, &pump->in);
+	if (timer < 0 || mr_timer_arm(timer, mr_now_ns() + TERMINAL_LOOK_NS, &err) < 0 ||
+	    mr_loop_add(pump->loop, &pump->again, timer, EPOLLIN, on_again, pump, &err) < 0) {
+		mr_close(timer);
+		end_feed(pump);
+	}
 }
 
 static void on_feed_readable(struct mr_source *source, uint32_t events)
@@ -265,14 +349,20 @@ static void on_feed_readable(struct mr_source *source, uint32_t events)
 	(void)events;
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
+	if (n < 0 && errno == EIO && is_another_jobs(pump->in_fd)) {
+		wait_for_terminal(pump);
+		return;
+	}
 	if (n <= 0) {
-		if (pump->tty && n == 0 && write(pump->out_fd, "\004", 1) < 0)
-			n = -1; /* the terminal is gone; nothing to tell */
-		end_feed(pump);
+		if (pump->tty && n == 0)
+			type_end(pump);
+		else
+			end_feed(pump);
 		return;
 	}
 	pump->end = (size_t)n;
 	pump->fed += n;
+	pump->last = pump->buf[n - 1];
 	mr_loop_remove(pump->loop, &pump->in);
 	if (mr_loop_modify(pump->loop, &pump->out, EPOLLOUT, &err) < 0)
 		end_feed(pump);
@@ -312,6 +402,7 @@ int mr_pump_in_start(struct mr_pump_in *pump, struct mr_loop *loop, int in_fd, b
 	*pump = (struct mr_pump_in){ .loop = loop,
 				     .in.fd = -1,
 				     .out.fd = -1,
+				     .again.fd = -1,
 				     .in_fd = in_fd,
 				     .own_in = own_in,
 				     .out_fd = out_fd,
@@ -340,6 +431,12 @@ static void give_back(struct mr_pump_in *pump)
 		unread = pump->fed;
 	if (unread > 0 && lseek(pump->in_fd, -unread, SEEK_CUR) < 0)
 		return; /* not seekable after all: read is read */
+}
+
+void mr_pump_in_end(struct mr_pump_in *pump)
+{
+	if (pump->buf && !pump->ended)
+		end_feed(pump);
 }
 
 void mr_pump_in_stop(struct mr_pump_in *pump)

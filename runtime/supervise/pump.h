@@ -30,6 +30,9 @@ struct mr_sink_fd {
  * others share, stay as they are). */
 int mr_sink_fd_open(int caller_fd, struct mr_sink_fd *ret, struct mr_error *err);
 void mr_sink_fd_close(struct mr_sink_fd *sink);
+/* A write to it failed: a reader that is gone wants no more (EPIPE); everything else, a full disk for
+ * one, is said, and true: something is lost that somebody wanted. */
+bool mr_sink_failed(int errnum);
 
 struct mr_pump_out {
 	struct mr_loop *loop;
@@ -41,6 +44,8 @@ struct mr_pump_out {
 	size_t pending_at, pending_end;
 	size_t left; /* bytes to read until the cut; SIZE_MAX: no cut */
 	bool ended; /* end of file, or the reader is gone */
+	bool lost; /* the caller's stream failed, which was said: not all was passed on */
+	bool unread; /* the caller's stream takes no more, for whatever reason */
 	/* n bytes came; 0: the stream ended or what waited was passed on. May not stop the pump. */
 	void (*on_progress)(struct mr_pump_out *pump, size_t n);
 	void *owner;
@@ -62,10 +67,13 @@ struct mr_pump_in {
 	struct mr_loop *loop;
 	struct mr_source in; /* the caller's; not in the loop for a regular file */
 	struct mr_source out; /* to the payload */
+	struct mr_source again; /* timer, while the caller's terminal is another job's */
 	int in_fd; /* borrowed or owned, see own_in */
 	bool own_in, in_is_file;
 	int out_fd; /* write end, owned */
 	bool tty; /* out_fd is a terminal's master: end of file is typed (^D) */
+	bool typed_end; /* it is what waits in buf */
+	char last; /* byte that was fed */
 	off_t fed; /* bytes taken from in_fd */
 	int unread_fd; /* once out_fd is closed: reading end, to count what the payload left; or -1 */
 	char *buf;
@@ -75,5 +83,7 @@ struct mr_pump_in {
 /* Feed out_fd (non-blocking, owned) from in_fd. */
 int mr_pump_in_start(struct mr_pump_in *pump, struct mr_loop *loop, int in_fd, bool own_in,
 		     int out_fd, bool tty, struct mr_error *err);
+/* Feed no more: what it fed is closed. */
+void mr_pump_in_end(struct mr_pump_in *pump);
 /* Stop, and give unread bytes back to a seekable file. */
 void mr_pump_in_stop(struct mr_pump_in *pump);

@@ -22,6 +22,31 @@
 #include "runtime/base/io.h"
 #include "runtime/launch/seccomp.h"
 
+/* The payload may bring a reason about, and as often as it likes: each is told once, and those of one
+ * item take no room from another's. */
+void mr_receipt_degrade(struct mr_receipt *receipt, const char *item, const char *fmt, ...)
+{
+	struct mr_degraded row = { .item = item };
+	size_t told = 0;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(row.why, sizeof(row.why), fmt, ap);
+	va_end(ap);
+	for (size_t i = 0; i < receipt->n_degraded; i++) {
+		if (strcmp(receipt->degraded[i].item, item) != 0)
+			continue;
+		if (strcmp(receipt->degraded[i].why, row.why) == 0)
+			return;
+		told++;
+	}
+	if (told == MR_RECEIPT_REASONS || receipt->n_degraded == MR_RECEIPT_MAX_DEGRADED)
+		return;
+	if (told == MR_RECEIPT_REASONS - 1)
+		snprintf(row.why, sizeof(row.why), MR_RECEIPT_MORE);
+	receipt->degraded[receipt->n_degraded++] = row;
+}
+
 void mr_receipt_begin(struct mr_receipt *receipt, const struct mr_launched *launched)
 {
 	receipt->ns_made = launched->namespaces;
@@ -29,24 +54,16 @@ void mr_receipt_begin(struct mr_receipt *receipt, const struct mr_launched *laun
 		char path[64];
 		struct stat st;
 
-		if (i == MR_NS_CGROUP)
-			continue; /* made later by the child; see mr_receipt_complete() */
+		if (i == MR_NS_CGROUP || (i == MR_NS_NET && launched->takes_netns))
+			continue; /* made or joined later by the child; see mr_receipt_built() */
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", launched->init_pid, mr_ns_name(i));
 		if (stat(path, &st) == 0)
 			receipt->ns_inode[i] = st.st_ino;
 	}
-}
-
-void mr_receipt_degrade(struct mr_receipt *receipt, const char *item, const char *fmt, ...)
-{
-	va_list ap;
-
-	mr_assert(receipt->n_degraded < MR_RECEIPT_MAX_DEGRADED);
-	receipt->degraded[receipt->n_degraded].item = item;
-	va_start(ap, fmt);
-	vsnprintf(receipt->degraded[receipt->n_degraded++].why, sizeof(receipt->degraded[0].why),
-		  fmt, ap);
-	va_end(ap);
+	if (launched->no_time_ns)
+		mr_receipt_degrade(receipt, "time-ns", "this kernel has no time namespaces");
+	if (launched->no_idmap[0])
+		mr_receipt_degrade(receipt, "workspace-idmap", "%s", launched->no_idmap);
 }
 
 static int read_proc(pid_t pid, const char *file, char *buf, size_t size, struct mr_error *err)
@@ -146,13 +163,21 @@ static const struct mr_cgroup_shown *find_shown(const struct mr_receipt *r, cons
 	return NULL;
 }
 
+static bool is_degraded(const struct mr_receipt *r, const char *item)
+{
+	for (size_t i = 0; i < r->n_degraded; i++)
+		if (strcmp(r->degraded[i].item, item) == 0)
+			return true;
+	return false;
+}
+
 /* A short quota may be applied with another period: what counts is the share. */
 static int check_cpu_share(const struct mr_receipt *r, uint64_t asked_milli, struct mr_error *err)
 {
 	const struct mr_cgroup_shown *quota = find_shown(r, "cpu_quota_us");
 	const struct mr_cgroup_shown *period = find_shown(r, "cpu_period_us");
 
-	if (asked_milli == MR_UNLIMITED)
+	if (asked_milli == MR_UNLIMITED || is_degraded(r, "cpu"))
 		return 0;
 	if (quota && period && quota->value != MR_UNLIMITED && period->value &&
 	    quota->value * 1000 <= asked_milli * period->value)
@@ -166,11 +191,11 @@ static int check_cgroup(struct mr_receipt *r, const struct mr_receipt_input *in,
 {
 	const struct mr_spec *spec = in->spec;
 	const struct {
-		const char *key;
+		const char *key, *item;
 		uint64_t asked;
 	} amounts[] = {
-		{ "memory_max_bytes", spec->limits_memory_max_bytes },
-		{ "pids_max", spec->limits_pids_max },
+		{ "memory_max_bytes", "memory", spec->limits_memory_max_bytes },
+		{ "pids_max", "pids", spec->limits_pids_max },
 	};
 	int n;
 
@@ -183,6 +208,8 @@ static int check_cgroup(struct mr_receipt *r, const struct mr_receipt_input *in,
 	for (size_t i = 0; n >= 0 && i < N_ELEMENTS(amounts); i++) {
 		const struct mr_cgroup_shown *shown = find_shown(r, amounts[i].key);
 
+		if (is_degraded(r, amounts[i].item))
+			continue;
 		if (amounts[i].asked != MR_UNLIMITED && !shown)
 			n = mr_err(err, MR_E_KERNEL, EINVAL, "the kernel shows no %s",
 				   amounts[i].key);
@@ -212,6 +239,20 @@ static int check_membership(const struct mr_receipt_input *in, struct mr_error *
 	return 0;
 }
 
+unsigned int mr_receipt_count_roots(const char *mountinfo)
+{
+	unsigned int n = 0;
+
+	for (const char *line = mountinfo; line && *line; line = strchr(line, '\n')) {
+		const char *field = line += *line == '\n';
+
+		for (int i = 0; i < 4 && field; i++)
+			field = strchr(field, ' ') ? strchr(field, ' ') + 1 : NULL;
+		n += field && field[0] == '/' && field[1] == ' ';
+	}
+	return n;
+}
+
 static int read_mounts(struct mr_receipt *r, const struct mr_receipt_input *in,
 		       struct mr_error *err)
 {
@@ -227,6 +268,11 @@ static int read_mounts(struct mr_receipt *r, const struct mr_receipt_input *in,
 	mr_hash_hex(text, (size_t)n, r->mounts_hash);
 	for (const char *p = text; (p = strchr(p, '\n')); p++)
 		r->n_mounts++;
+	if (mr_receipt_count_roots(text) != 1)
+		return mr_err(err, MR_E_KERNEL, EPERM,
+			      "something is mounted over the sandbox's root: the host's file tree "
+			      "is "
+			      "not gone");
 	return 0;
 }
 
@@ -266,16 +312,40 @@ static int read_network(struct mr_receipt *r, const struct mr_receipt_input *in,
 	return 0;
 }
 
+/* The one that was joined is only seen then; where init was gone already it says itself why. */
+static int check_joined(const struct mr_receipt *r, const struct mr_receipt_input *in,
+			struct mr_error *err)
+{
+	if (!in->launched->takes_netns || r->ns_inode[MR_NS_NET])
+		return 0;
+	return mr_err(err, MR_E_KERNEL, ENOENT,
+		      "/proc does not show the payload's network namespace");
+}
+
+int mr_receipt_built(struct mr_receipt *r, const struct mr_receipt_input *in, struct mr_error *err)
+{
+	const struct sock_fprog *filter = mr_seccomp_program(&in->launched->policy);
+	int n = check_namespaces(r, in, err);
+
+	if (n >= 0)
+		n = check_cgroup(r, in, err);
+	if (n < 0)
+		return mr_err_wrap(err, n, "verify");
+	mr_seccomp_hash(filter, r->filter_hash);
+	r->filter_length = filter->len;
+	r->built = 1;
+	return 0;
+}
+
 int mr_receipt_complete(struct mr_receipt *r, const struct mr_receipt_input *in,
 			struct mr_error *err)
 {
-	const struct sock_fprog *filter = mr_seccomp_program(&in->launched->policy);
-	int n = check_identity(r, in, err);
+	int n = r->built ? check_identity(r, in, err)
+			 : mr_err(err, MR_E_PROTO, EPROTO,
+				  "the payload is there before its sandbox");
 
 	if (n >= 0)
-		n = check_namespaces(r, in, err);
-	if (n >= 0)
-		n = check_cgroup(r, in, err);
+		n = check_joined(r, in, err);
 	if (n >= 0)
 		n = check_membership(in, err);
 	if (n >= 0)
@@ -285,8 +355,6 @@ int mr_receipt_complete(struct mr_receipt *r, const struct mr_receipt_input *in,
 	if (n < 0)
 		return mr_err_wrap(err, n, "verify");
 	r->landlock_abi = in->landlock_abi;
-	mr_seccomp_hash(filter, r->filter_hash);
-	r->filter_length = filter->len;
 	r->notified = in->has_listener;
 	if (!in->has_listener && !mr_spec_tolerates(in->spec, "seccomp-listener"))
 		return mr_err(err, MR_E_KERNEL, EBUSY,

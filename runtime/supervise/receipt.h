@@ -20,7 +20,16 @@
 struct json_t;
 struct mr_error;
 
-#define MR_RECEIPT_MAX_DEGRADED 16
+/* Reasons that are told of one item; the last of them is MR_RECEIPT_MORE. */
+#define MR_RECEIPT_REASONS 4
+#define MR_RECEIPT_MORE "there were more reasons than are told here"
+/* Room for that many of each item of best_effort.def, and of one that no spec names: network-record. */
+#define MR_RECEIPT_MAX_DEGRADED 80
+
+struct mr_degraded {
+	const char *item; /* of best_effort.def, or "network-record"; lives for ever */
+	char why[200];
+};
 
 struct mr_receipt {
 	uint64_t ns_made; /* mask of enum mr_ns */
@@ -40,17 +49,16 @@ struct mr_receipt {
 	unsigned int n_mounts;
 	char links[128]; /* names of the network links, comma-separated */
 	unsigned int n_routes;
+	int built; /* what the sandbox alone shows was read */
 	int complete; /* everything above was read */
-	struct {
-		const char *item; /* of best_effort.def */
-		char why[200];
-	} degraded[MR_RECEIPT_MAX_DEGRADED];
+	struct mr_degraded degraded[MR_RECEIPT_MAX_DEGRADED];
 	size_t n_degraded;
 };
 
-/* Right after the start, while the child may still be looked at without privilege: namespaces. */
+/* Right after the start, while the child may still be looked at without privilege: namespaces, and what
+ * the start had to do without. */
 void mr_receipt_begin(struct mr_receipt *receipt, const struct mr_launched *launched);
-/* Note a tolerated degradation. */
+/* Note a tolerated degradation.  One that is noted already is not noted again. */
 void mr_receipt_degrade(struct mr_receipt *receipt, const char *item, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -59,12 +67,18 @@ struct mr_receipt_input {
 	const struct mr_launched *launched;
 	const struct mr_cgroup *cgroup; /* NULL: none */
 	enum mr_cgroup_mode cgroup_mode;
-	pid_t payload_pid;
+	pid_t payload_pid; /* with the rest below of no use until it is there */
 	int landlock_abi;
 	int has_listener;
 };
-/* Read everything back and compare. */
+/* Read back and compare what is settled once the sandbox is built: the namespaces of its init, and
+ * the limits of its group. */
+int mr_receipt_built(struct mr_receipt *receipt, const struct mr_receipt_input *in,
+		     struct mr_error *err);
+/* After it, with the payload there: all the rest, which is about the payload itself. */
 int mr_receipt_complete(struct mr_receipt *receipt, const struct mr_receipt_input *in,
 			struct mr_error *err);
+/* How many mounts of a mountinfo stand at "/": more than one when the host's tree is still there. */
+unsigned int mr_receipt_count_roots(const char *mountinfo);
 /* The member "receipt" of a result; new reference. */
 struct json_t *mr_receipt_to_json(const struct mr_receipt *receipt, const struct mr_spec *spec);

@@ -164,32 +164,48 @@ static void join_moves(const struct mr_recorder *recorder)
 
 /* --- addresses ------------------------------------------------------------------ */
 
-/* Of the caller's descriptor; "any" where it cannot be told. */
-static const char *protocol_of(const struct mr_notify *notify, int fd)
+#define MESSAGES_MAX 64 /* of one sendmmsg whose addresses are read */
+
+struct socket {
+	int domain; /* AF_UNSPEC where it cannot be told */
+	const char *protocol; /* "any" where it cannot be told */
+};
+
+/* Of the caller's descriptor. */
+static struct socket look_at_socket(const struct mr_notify *notify)
 {
 	mr_auto_close int pidfd = mr_pidfd_open((pid_t)notify->req->pid, 0);
 	mr_auto_close int copy = -1;
+	struct socket ret = { AF_UNSPEC, "any" };
 	socklen_t size = sizeof(int);
 	int protocol = 0;
 
 	if (pidfd >= 0)
-		copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+		copy = (int)syscall(SYS_pidfd_getfd, pidfd, (int)notify->req->data.args[0], 0);
 	if (copy < 0 || getsockopt(copy, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) < 0)
-		return "any";
-	return protocol == IPPROTO_TCP ? "tcp" : protocol == IPPROTO_UDP ? "udp" : "any";
+		return ret;
+	if (protocol == IPPROTO_TCP || protocol == IPPROTO_UDP)
+		ret.protocol = protocol == IPPROTO_TCP ? "tcp" : "udp";
+	if (getsockopt(copy, SOL_SOCKET, SO_DOMAIN, &ret.domain, &size) < 0)
+		ret.domain = AF_UNSPEC;
+	return ret;
 }
 
+/* unnamed: what a family that is left out stands for where the socket is of IPv4.  The kernel sends
+ * to such an address as to one of IPv4; a connect to it is none. */
 static void note_address(struct mr_recorder *recorder, const struct mr_notify *notify,
-			 const void *addr, size_t size)
+			 const void *addr, size_t size, sa_family_t unnamed)
 {
+	const struct socket socket = look_at_socket(notify);
 	char host[INET6_ADDRSTRLEN], key[96];
 	struct sockaddr_in6 in6 = { 0 };
 	struct sockaddr_in in;
-	const char *protocol;
 	unsigned int port;
 
 	memcpy(&in6, addr, size < sizeof(in6) ? size : sizeof(in6));
 	memcpy(&in, &in6, sizeof(in));
+	if (in.sin_family == AF_UNSPEC && socket.domain == AF_INET)
+		in.sin_family = unnamed;
 	if (in.sin_family == AF_INET)
 		inet_ntop(AF_INET, &in.sin_addr, host, sizeof(host));
 	else if (in.sin_family == AF_INET6)
@@ -197,31 +213,100 @@ static void note_address(struct mr_recorder *recorder, const struct mr_notify *n
 	else
 		return;
 	port = ntohs(in.sin_port);
-	protocol = protocol_of(notify, (int)notify->req->data.args[0]);
-	snprintf(key, sizeof(key), "%s %u %s", host, port, protocol);
+	snprintf(key, sizeof(key), "%s %u %s", host, port, socket.protocol);
 	if (json_object_size(recorder->hosts) >= MR_RECORDER_MAX_HOSTS)
 		recorder->full = true;
 	else if (port > 0)
 		json_object_set_new(recorder->hosts, key,
 				    json_pack("{s:s, s:i, s:s}", "host", host, "port", (int)port,
-					      "protocol", protocol));
+					      "protocol", socket.protocol));
 }
+
+/* Bytes of the caller's memory; short of `size`, or -1, where there are no more.  What is not read
+ * makes the record incomplete, unless the caller is gone, who then does nothing. */
+static ssize_t read_or_tell(struct mr_recorder *recorder, const struct mr_notify *notify,
+			    uint64_t at, void *buf, size_t size)
+{
+	ssize_t n = mr_notify_read_memory(notify, at, buf, size);
+
+	if (n < (ssize_t)size && mr_notify_is_valid(notify))
+		recorder->full = true;
+	return n;
+}
+
+static void note_name(struct mr_recorder *recorder, const struct mr_notify *notify, uint64_t at,
+		      uint32_t size, sa_family_t unnamed)
+{
+	unsigned char addr[sizeof(struct sockaddr_in6)];
+	ssize_t n;
+
+	if (!at || size == 0)
+		return;
+	n = read_or_tell(recorder, notify, at, addr, size < sizeof(addr) ? size : sizeof(addr));
+	if (n >= (ssize_t)sizeof(struct sockaddr_in))
+		note_address(recorder, notify, addr, (size_t)n, unnamed);
+}
+
+static void note_connect(struct mr_recorder *recorder, const struct mr_notify *notify)
+{
+	const __u64 *args = notify->req->data.args;
+
+	note_name(recorder, notify, args[1], (uint32_t)args[2], AF_UNSPEC);
+}
+
+static void note_sendto(struct mr_recorder *recorder, const struct mr_notify *notify)
+{
+	const __u64 *args = notify->req->data.args;
+
+	note_name(recorder, notify, args[4], (uint32_t)args[5], AF_INET);
+}
+
+/* False: it cannot be read. */
+static bool note_message(struct mr_recorder *recorder, const struct mr_notify *notify, uint64_t at)
+{
+	struct msghdr message;
+
+	if (read_or_tell(recorder, notify, at, &message, sizeof(message)) !=
+	    (ssize_t)sizeof(message))
+		return false;
+	note_name(recorder, notify, (uintptr_t)message.msg_name, message.msg_namelen, AF_INET);
+	return true;
+}
+
+static void note_sendmsg(struct mr_recorder *recorder, const struct mr_notify *notify)
+{
+	note_message(recorder, notify, notify->req->data.args[1]);
+}
+
+static void note_sendmmsg(struct mr_recorder *recorder, const struct mr_notify *notify)
+{
+	const uint64_t at = notify->req->data.args[1];
+	const uint32_t n = (uint32_t)notify->req->data.args[2];
+
+	for (uint32_t i = 0; i < n && i < MESSAGES_MAX; i++)
+		if (!note_message(recorder, notify, at + i * sizeof(struct mmsghdr)))
+			return;
+	if (n > MESSAGES_MAX)
+		recorder->full = true;
+}
+
+/* Calls that say where something goes. */
+static const struct {
+	const char *name;
+	void (*note)(struct mr_recorder *recorder, const struct mr_notify *notify);
+} connections[] = {
+	{ "connect", note_connect },
+	{ "sendto", note_sendto },
+	{ "sendmsg", note_sendmsg },
+	{ "sendmmsg", note_sendmmsg },
+};
 
 static void note_connection(struct mr_recorder *recorder, const struct mr_notify *notify,
 			    const char *name)
 {
-	const __u64 *args = notify->req->data.args;
-	const bool is_sendto = strcmp(name, "sendto") == 0;
-	unsigned char addr[sizeof(struct sockaddr_in6)];
-	uint64_t at = is_sendto ? args[4] : args[1];
-	size_t size = (uint32_t)(is_sendto ? args[5] : args[2]);
-	ssize_t n;
-
-	if (!at || (!is_sendto && strcmp(name, "connect") != 0))
-		return;
-	n = mr_notify_read_memory(notify, at, addr, size < sizeof(addr) ? size : sizeof(addr));
-	if (n >= (ssize_t)sizeof(struct sockaddr_in))
-		note_address(recorder, notify, addr, (size_t)n);
+	for (size_t i = 0; i < N_ELEMENTS(connections); i++)
+		if (strcmp(name, connections[i].name) == 0)
+			connections[i].note(recorder, notify);
 }
 
 /* --- calls and peaks -------------------------------------------------------------- */

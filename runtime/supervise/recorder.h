@@ -5,7 +5,8 @@
  * System calls by number, paths with what was done to them, addresses, and the
  * peaks that nothing else measures.  A path that the run itself made cannot be named
  * in a policy, which is resolved before the start: it counts for its folder, as far
- * up as that was there before.  Bounded; what finds no room makes it incomplete.
+ * up as that was there before.  Bounded; what finds no room, or cannot be read, makes it
+ * incomplete.
  */
 #pragma once
 
@@ -29,7 +30,7 @@ struct mr_recorder {
 	uint64_t nofile_peak; /* 0: not known */
 	uint64_t disk_peak; /* bytes */
 	bool knows_disk;
-	bool full; /* something found no room */
+	bool full; /* something found no room, or could not be read */
 };
 
 void mr_recorder_init(struct mr_recorder *recorder, int pool_fd);

@@ -22,52 +22,35 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
+#include "runtime/supervise/datagrams.h"
+#include "runtime/supervise/links.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/unseen.h"
 #include "runtime/supervise/walk.h"
 
-/* Descriptor of the directory for what changed, made if missing. */
-static int open_keep_dir(const struct mr_run *run, struct mr_error *err)
+int mr_result_open_keep(struct mr_run *run, struct mr_error *err)
 {
 	const char *path = run->spec->sandbox_keep_changes;
-	int fd;
-
-	if (mkdir(path, 0755) < 0 && errno != EEXIST)
-		return mr_err(err, MR_E_USAGE, errno, "keep changes: make %s: %m", path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? mr_err(err, MR_E_USAGE, errno, "keep changes: open %s: %m", path) : fd;
-}
-
-int mr_result_check_keep(const struct mr_run *run, struct mr_error *err)
-{
 	mr_auto_closedir DIR *dir = NULL;
-	int fd;
 
-	if (!run->spec->sandbox_keep_changes[0])
+	if (!path[0])
 		return 0;
-	fd = open_keep_dir(run, err);
-	if (fd < 0)
-		return fd;
-	dir = fdopendir(fd);
-	if (!dir) {
-		mr_close(fd);
-		return mr_err(err, MR_E_SYS, errno, "keep changes: list %s: %m",
-			      run->spec->sandbox_keep_changes);
-	}
-	if (mr_walk_next(dir))
-		return mr_err(err, MR_E_USAGE, ENOTEMPTY, "keep changes: %s is not empty",
-			      run->spec->sandbox_keep_changes);
-	return errno ? mr_err(err, MR_E_SYS, errno, "keep changes: list %s: %m",
-			      run->spec->sandbox_keep_changes)
-		     : 0;
+	run->keep_fd = mr_links_make_folder(run->spec, path, err);
+	if (run->keep_fd < 0)
+		return mr_err_wrap(err, run->keep_fd, "keep changes");
+	dir = mr_walk_opendir(run->keep_fd, MR_WALK_AS_IS);
+	if (dir && mr_walk_next(dir))
+		return mr_err(err, MR_E_USAGE, ENOTEMPTY, "keep changes: %s is not empty", path);
+	return dir && errno == 0 ? 0
+				 : mr_err(err, MR_E_SYS, errno, "keep changes: list %s: %m", path);
 }
 
 static void read_changes(struct mr_run *run, struct mr_turns *turns)
 {
 	struct mr_changes_opts opts = MR_CHANGES_OPTS_INIT;
 	struct mr_keep_opts keep = MR_KEEP_OPTS_INIT;
-	mr_auto_close int out = -1;
 
 	if (run->upper_fd < 0)
 		return;
@@ -77,13 +60,10 @@ static void read_changes(struct mr_run *run, struct mr_turns *turns)
 			    &run->changes_error) < 0)
 		return;
 	run->has_changes = true;
-	if (!run->spec->sandbox_keep_changes[0])
+	if (run->keep_fd < 0)
 		return;
-	out = open_keep_dir(run, &run->changes_error);
-	if (out < 0)
-		return;
-	run->has_kept = mr_keep_changes(run->upper_fd, out, &run->changes, &keep, &run->kept,
-					&run->changes_error) == 0;
+	run->has_kept = mr_keep_changes(run->upper_fd, run->keep_fd, &run->changes, &keep,
+					&run->kept, &run->changes_error) == 0;
 }
 
 /* From outside, through the sandbox's root: the mount is held after its namespace is gone. */
@@ -137,6 +117,20 @@ static void look_for_full_disk(struct mr_run *run)
 	}
 }
 
+void mr_result_count_leftovers(struct mr_run *run)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	size_t n = 0;
+
+	if (!run->cgroup)
+		return;
+	run->has_leftovers = mr_cgroup_pids(run->cgroup, NULL, 0, &n, &err) == 0;
+	if (!run->has_leftovers)
+		mr_log_warn("run %s: processes left: %s", run->id, err.msg);
+	else if (n > 0)
+		run->leftover_killed = (unsigned int)n - !run->init_gone;
+}
+
 void mr_result_collect(struct mr_run *run)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -151,6 +145,7 @@ void mr_result_collect(struct mr_run *run)
 	if (run->has_stats && run->stats.pids_max_events != MR_STAT_UNKNOWN)
 		run->facts.pids_max_events = run->stats.pids_max_events;
 	look_for_full_disk(run);
+	run->facts.output_lost = run->out.lost || run->err.lost;
 	mr_failures_count(run);
 	mr_faults_collect(run);
 	mr_shaping_collect(run);
@@ -216,7 +211,7 @@ static json_t *cpu_json(const struct mr_run *run)
 	uint64_t rusage = timeval_us(&run->rusage.ru_utime) + timeval_us(&run->rusage.ru_stime);
 	bool both = run->has_stats && s->cpu_usage_us != MR_STAT_UNKNOWN && run->has_rusage;
 	json_t *cpu =
-		json_pack("{s:o, s:o, s:o, s:s?, s:o, s:o, s:o}", "usage_us",
+		json_pack("{s:o, s:o, s:o, s:s?, s:o, s:o, s:o, s:o}", "usage_us",
 			  stat_of(run, s->cpu_usage_us), "user_us", stat_of(run, s->cpu_user_us),
 			  "system_us", stat_of(run, s->cpu_system_us), "source",
 			  run->has_stats && s->cpu_usage_us != MR_STAT_UNKNOWN ? "cpu.stat" : NULL,
@@ -225,7 +220,8 @@ static json_t *cpu_json(const struct mr_run *run)
 			  "difference_us",
 			  both ? json_integer((json_int_t)s->cpu_usage_us - (json_int_t)rusage)
 			       : json_null(),
-			  "throttled_us", stat_of(run, s->cpu_throttled_us));
+			  "throttled_us", stat_of(run, s->cpu_throttled_us), "throttled_periods",
+			  stat_of(run, s->cpu_nr_throttled));
 
 	if (!run->has_stats && run->procs.cpu_us) {
 		json_object_set_new(cpu, "usage_us", json_integer((json_int_t)run->procs.cpu_us));
@@ -294,33 +290,44 @@ static json_t *psi_json(const struct mr_run *run)
 			 stat_of(run, s->psi_io_full_us));
 }
 
+/* Why it is not known how many the main process did not wait for; NULL: it is. */
+static const char *why_no_unreaped(const struct mr_run *run)
+{
+	if (!run->facts.main_ended)
+		return "the main process was ended with all others, or did not begin";
+	return run->unreaped < 0 ? "more than the sandbox's init counts" : NULL;
+}
+
+static json_t *pids_json(const struct mr_run *run)
+{
+	const char *why = why_no_unreaped(run);
+
+	return json_pack("{s:o, s:o, s:o, s:s?}", "peak", stat_of(run, run->stats.pids_peak),
+			 "limit_hits", stat_of(run, run->stats.pids_max_events), "unreaped",
+			 why ? json_null() : json_integer(run->unreaped), "unreaped_why", why);
+}
+
 static json_t *usage_json(const struct mr_run *run)
 {
-	const struct mr_cgroup_stats *s = &run->stats;
-
-	return json_pack("{s:o, s:o, s:o, s:{s:o, s:o, s:s}, s:{s:o, s:o, s:s}, s:o, s:o, s:{s:o, "
-			 "s:o}, s:o}",
+	return json_pack("{s:o, s:o, s:o, s:{s:o, s:o, s:s}, s:{s:o, s:o, s:s}, s:o, s:o, s:o, "
+			 "s:o}",
 			 "wall_us", span_us(run->go_ns, run->end_ns), "cpu", cpu_json(run),
 			 "memory", memory_json(run), "page_faults", "minor",
 			 rusage_number(run, run->rusage.ru_minflt), "major",
 			 rusage_number(run, run->rusage.ru_majflt), "source", "rusage",
 			 "context_switches", "voluntary", rusage_number(run, run->rusage.ru_nvcsw),
 			 "involuntary", rusage_number(run, run->rusage.ru_nivcsw), "source",
-			 "rusage", "io", io_json(run), "disk", disk_json(run), "pids", "peak",
-			 stat_of(run, s->pids_peak), "limit_hits", stat_of(run, s->pids_max_events),
-			 "pressure", psi_json(run));
+			 "rusage", "io", io_json(run), "disk", disk_json(run), "pids",
+			 pids_json(run), "pressure", psi_json(run));
 }
 
 static json_t *limits_hit_json(const struct mr_run *run)
 {
-	static const char *const by_kill[] = {
-		[MR_KILL_WALL] = "wall",     [MR_KILL_CPU] = "cpu_time", [MR_KILL_IDLE] = "idle",
-		[MR_KILL_OUTPUT] = "output", [MR_KILL_OOM] = "memory",	 [MR_KILL_PIDS] = "pids",
-	};
+	const char *limit = mr_kill_limit(run->facts.kill);
 	json_t *hit = json_array();
 
-	if (run->facts.kill < N_ELEMENTS(by_kill) && by_kill[run->facts.kill])
-		json_array_append_new(hit, json_string(by_kill[run->facts.kill]));
+	if (limit)
+		json_array_append_new(hit, json_string(limit));
 	if (run->facts.oom_kills && run->facts.kill != MR_KILL_OOM)
 		json_array_append_new(hit, json_string("memory"));
 	if (run->facts.pids_max_events)
@@ -348,6 +355,14 @@ static json_t *exit_json(const struct mr_run *run)
 			 v->signal ? sigabbrev_np(v->signal) : NULL);
 }
 
+/* How long it was ready and waited for its caller's word. */
+static uint64_t held_ns(const struct mr_run *run)
+{
+	const bool held = run->opts.ready && run->opts.ready->block_fd >= 0 && run->go_ns;
+
+	return held ? run->go_ns - run->ready_ns : 0;
+}
+
 static json_t *timings_json(const struct mr_run *run)
 {
 	json_t *steps = json_object();
@@ -355,17 +370,13 @@ static json_t *timings_json(const struct mr_run *run)
 	for (size_t i = 0; i < run->built.built.n && mr_launch_step_name(i); i++)
 		json_object_set_new(steps, mr_launch_step_name(i),
 				    json_real((double)run->built.built.took_ns[i] / 1000));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "cgroup_us",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "cgroup_us",
 			 span_us(run->begin_ns, run->cgroup_ns), "clone_us",
 			 json_integer((json_int_t)(run->launched.clone_ns / 1000)), "setup_us",
-			 span_us(run->begin_ns, run->go_ns), "teardown_us",
-			 span_us(run->end_ns, run->done_ns), "steps_us", steps);
-}
-
-static json_t *error_json(const struct mr_error *err)
-{
-	return json_pack("{s:s, s:i, s:s}", "code", mr_errc_name(err->code), "errno", err->errnum,
-			 "message", err->msg);
+			 span_us(run->begin_ns, run->go_ns - held_ns(run)), "held_us",
+			 span_us(run->go_ns - held_ns(run), run->go_ns), "teardown_us",
+			 span_us(run->end_ns, run->done_ns), "clock_skew_ns",
+			 (json_int_t)run->clock_skew_ns, "steps_us", steps);
 }
 
 const char *mr_result_workspace_note(const struct mr_run *run)
@@ -383,13 +394,13 @@ static json_t *workspace_json(const struct mr_run *run)
 
 	if (!run->spec->sandbox_workspace[0])
 		return json_null();
-	workspace =
-		json_pack("{s:s, s:s?, s:o, s:o, s:o}", "path", run->spec->sandbox_workspace,
-			  "note", mr_result_workspace_note(run), "changes",
-			  run->has_changes ? mr_changes_to_json(&run->changes) : json_null(),
-			  "kept", run->has_kept ? mr_keep_to_json(&run->kept) : json_null(),
-			  "error",
-			  run->changes_error.code ? error_json(&run->changes_error) : json_null());
+	workspace = json_pack("{s:s, s:s?, s:o, s:o, s:o}", "path", run->spec->sandbox_workspace,
+			      "note", mr_result_workspace_note(run), "changes",
+			      run->has_changes ? mr_changes_to_json(&run->changes) : json_null(),
+			      "kept", run->has_kept ? mr_keep_to_json(&run->kept) : json_null(),
+			      "error",
+			      run->changes_error.code ? mr_text_error(&run->changes_error)
+						      : json_null());
 	return workspace;
 }
 
@@ -408,6 +419,7 @@ static json_t *time_json(uint64_t real_ns)
 json_t *mr_run_result(struct mr_run *run)
 {
 	char spec_hash[65];
+	const struct mr_unseen_part unseen[] = { mr_datagrams_unseen(run), mr_network_unseen(run) };
 	json_t *list = json_array(), *denials, *receipt, *result;
 
 	mr_assert(run->collected);
@@ -419,17 +431,18 @@ json_t *mr_run_result(struct mr_run *run)
 			   run->spec->name, "spec_sha256", spec_hash, "started_at",
 			   time_json(run->start_real_ns), "reason",
 			   mr_reason_name(run->verdict.reason), "exit", exit_json(run), "error",
-			   run->facts.setup_failed ? error_json(&run->error) : json_null());
+			   run->facts.setup_failed ? mr_text_error(&run->error) : json_null());
 	json_object_set_new(result, "usage", usage_json(run));
 	json_object_set_new(result, "limits", mr_spec_limits_to_json(run->spec));
 	json_object_set_new(result, "limits_hit", limits_hit_json(run));
 	json_object_set_new(result, "oom", oom_json(run));
-	json_object_set_new(result, "leftover_killed", json_integer(run->leftover_killed));
+	json_object_set_new(result, "leftover_killed",
+			    run->has_leftovers ? json_integer(run->leftover_killed) : json_null());
 	json_object_set_new(result, "stdout", mr_capture_to_json(&run->out.capture));
 	json_object_set_new(result, "stderr", mr_capture_to_json(&run->err.capture));
 	json_object_set_new(result, "workspace", workspace_json(run));
 	denials = mr_denials_to_json(&run->denials);
-	mr_unseen_tell(denials, run->spec);
+	mr_unseen_tell(denials, run->spec, unseen, N_ELEMENTS(unseen));
 	json_object_set_new(result, "denials", denials);
 	json_object_set_new(result, "network", mr_network_to_json(run));
 	mr_failures_tell(run, result);

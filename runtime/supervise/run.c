@@ -2,8 +2,8 @@
 /*
  * Run
  *
- *   SETTING_UP --READY, verified--> RUNNING --main ended | killed--> ENDING --> DONE
- *        \------------failed, killed---------------------------------^
+ *   SETTING_UP --READY, verified--> HELD --let go--> RUNNING --main ended | killed--> ENDING --> DONE
+ *        \---------------------------^-\-----------failed, killed--------------------^
  *
  * transitions[state][event] below is the whole life; a missing entry is an event
  * that means nothing in that state.  ENDING is entered once: it kills the group, so
@@ -13,16 +13,13 @@
  * asks, outside of the loop: how long that takes is the payload's choice.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,14 +29,25 @@
 #include "runtime/base/compat.h"
 #include "runtime/base/log.h"
 #include "runtime/supervise/network.h"
+#include "runtime/supervise/roots.h"
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/trail.h"
 
-#define POLL_MS 20 /* between looks at a tree without a control group */
 #define OOM_LOOK_NS 1000000ULL /* from an OOM event to the first look; each next, twice as long */
 #define OOM_LOOKS 10
 
-enum event { EV_BUILT, EV_READY, EV_FAILED, EV_EXITED, EV_LOST, EV_KILL, EV_PROGRESS, EV_COUNT_ };
+enum event {
+	EV_RELAY,
+	EV_BUILT,
+	EV_READY,
+	EV_FAILED,
+	EV_GO,
+	EV_EXITED,
+	EV_LOST,
+	EV_KILL,
+	EV_PROGRESS,
+	EV_COUNT_
+};
 
 struct message {
 	const struct mr_sync_msg *msg;
@@ -111,36 +119,30 @@ static int watch(struct mr_run *run, struct mr_error *err)
 	return r;
 }
 
-/* A pooled namespace only where the payload can do nothing to it: no link, no capability over it. */
-static int take_netns(struct mr_run *run, struct mr_error *err)
-{
-	struct mr_ids ids;
-	int r = mr_launch_ids(run->spec, run->opts.slot, &ids, err);
-
-	if (r < 0 || !run->host->netns || ids.userns || run->spec->net_mode != MR_NET_NONE)
-		return r;
-	run->netns_fd = mr_netns_pool_take(run->host->netns, err);
-	return run->netns_fd < 0 ? run->netns_fd : 0;
-}
-
 static int launch(struct mr_run *run, struct mr_error *err)
 {
 	int child[3] = { -1, -1, -1 }, feed = -1, source = -1, r;
-	struct mr_launch_opts opts = {
-		.spec = run->spec, .cgroup = run->cgroup, .slot = run->opts.slot, .netns_fd = -1
-	};
+	struct mr_launch_opts opts = { .spec = run->spec,
+				       .cgroup = run->cgroup,
+				       .slot = run->opts.slot,
+				       .gives_netns = run->host->netns,
+				       .kept_root = -1 };
 
 	r = mr_streams_open_input(run, &child[0], &feed, &source, err);
 	if (r == 0 && !run->spec->sandbox_tty)
 		r = mr_streams_open_outputs(run, child, err);
 	memcpy(opts.stdio, child, sizeof(child));
 	if (r == 0)
-		r = take_netns(run, err);
-	opts.netns_fd = run->netns_fd;
+		mr_failures_change(run, &opts);
+	if (r == 0)
+		r = mr_roots_take(run, &opts, err);
 	if (r == 0)
 		r = mr_launch_start(&opts, &run->launched, err);
+	mr_close(opts.kept_root);
 	for (int i = 0; i < 3; i++)
 		mr_close(child[i]);
+	if (r == 0 && run->launched.takes_netns)
+		r = mr_network_give(run, err);
 	if (r == 0)
 		mr_receipt_begin(&run->receipt, &run->launched);
 	if (r == 0)
@@ -148,7 +150,7 @@ static int launch(struct mr_run *run, struct mr_error *err)
 	if (r == 0)
 		r = mr_network_start(run, err);
 	run->in.in_fd = source; /* until it starts */
-	run->in.own_in = run->spec->sandbox_stdin_path[0];
+	run->in.own_in = mr_streams_own_input(run);
 	run->feed_fd = feed;
 	return r;
 }
@@ -172,6 +174,7 @@ static int start(struct mr_run *run, struct mr_error *err)
 	int r;
 
 	run->start_real_ns = real_ns();
+	mr_clock_read(&run->clock);
 	run->begin_ns = mr_now_ns();
 	r = mr_narrowing_begin(run, err);
 	if (r == 0)
@@ -179,7 +182,7 @@ static int start(struct mr_run *run, struct mr_error *err)
 	if (r == 0)
 		r = mr_failures_begin(run, err);
 	if (r == 0)
-		r = mr_result_check_keep(run, err);
+		r = mr_result_open_keep(run, err);
 	if (r == 0)
 		r = take_lease(run, err);
 	if (r >= 0)
@@ -187,7 +190,7 @@ static int start(struct mr_run *run, struct mr_error *err)
 	run->cgroup_ns = mr_now_ns();
 	/* Before the first process, so that it is in the group that is observed when it is made. */
 	if (r >= 0)
-		mr_telemetry_begin(&run->telemetry, run->host, run->spec, run->cgroup);
+		mr_run_observe(run);
 	return r < 0 ? r : launch(run, err);
 }
 
@@ -203,8 +206,8 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 	run->opts = *opts;
 	run->spec = opts->spec;
 	run->lease_fd = run->root_fd = run->pool_fd = run->upper_fd = run->lower_fd = -1;
-	run->netns_fd = run->pty_fd = run->feed_fd = run->sync.fd = run->init.fd = run->empty.fd =
-		run->oom.fd = -1;
+	run->keep_fd = run->netns_fd = run->pty_fd = run->feed_fd = run->sync.fd = run->init.fd =
+		run->empty.fd = run->oom.fd = -1;
 	run->drain.fd = run->deadlines.source.fd = run->in.in_fd = -1;
 	run->launched = (struct mr_launched){ .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
 	run->telemetry.requested = (enum mr_telemetry_level)run->spec->telemetry_level;
@@ -225,10 +228,9 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 static void on_sync(struct mr_source *source, uint32_t events)
 {
 	static const enum event event_of[] = {
-		[MR_SYNC_FAILED] = EV_FAILED,
-		[MR_SYNC_BUILT] = EV_BUILT,
-		[MR_SYNC_READY] = EV_READY,
-		[MR_SYNC_EXITED] = EV_EXITED,
+		[MR_SYNC_FAILED] = EV_FAILED, [MR_SYNC_BUILT] = EV_BUILT,
+		[MR_SYNC_READY] = EV_READY,   [MR_SYNC_EXITED] = EV_EXITED,
+		[MR_SYNC_RELAY] = EV_RELAY,
 	};
 	struct mr_run *run = source->owner;
 	struct mr_error err = MR_ERROR_INIT;
@@ -241,7 +243,7 @@ static void on_sync(struct mr_source *source, uint32_t events)
 	if (r == -EAGAIN)
 		return;
 	if (r > 0 && (msg.type >= N_ELEMENTS(event_of) || msg.type == MR_SYNC_MAPPED ||
-		      msg.type == MR_SYNC_SIGNAL || msg.type == 0))
+		      msg.type == MR_SYNC_SIGNAL || msg.type == MR_SYNC_SERVED || msg.type == 0))
 		r = mr_err(&err, MR_E_PROTO, EPROTO, "message %u from the sandbox", msg.type);
 	if (r < 0)
 		fail(run, &err);
@@ -259,7 +261,7 @@ static void on_sync(struct mr_source *source, uint32_t events)
 static void on_init(struct mr_source *source, uint32_t events)
 {
 	struct mr_run *run = source->owner;
-	struct rusage ru;
+	pid_t pid;
 
 	(void)events;
 	/* What it said last comes first. */
@@ -270,11 +272,10 @@ static void on_init(struct mr_source *source, uint32_t events)
 			break;
 		on_sync(&run->sync, EPOLLIN);
 	}
-	if (wait4(run->launched.init_pid, NULL, WNOHANG, &ru) != run->launched.init_pid)
+	pid = wait4(run->launched.init_pid, NULL, WNOHANG, run->has_rusage ? NULL : &run->rusage);
+	if (pid == 0)
 		return;
-	if (!run->has_rusage)
-		run->rusage = ru;
-	run->has_rusage = true;
+	run->has_rusage |= pid > 0; /* else somebody reaped it, and it is gone all the same */
 	mr_loop_remove(run->host->loop, &run->init);
 	run->init_gone = true;
 	handle(run, EV_LOST, NULL);
@@ -297,16 +298,11 @@ static void on_empty(struct mr_source *source, uint32_t events)
 	handle(run, EV_PROGRESS, NULL);
 }
 
-static void kill_for(struct mr_run *run, enum mr_kill_cause cause)
+void mr_run_kill_for(struct mr_run *run, enum mr_kill_cause cause)
 {
 	if (run->facts.kill == MR_KILL_NONE && run->state < MR_RUN_ENDING)
 		run->facts.kill = cause;
 	handle(run, EV_KILL, NULL);
-}
-
-void mr_run_end_injected(struct mr_run *run)
-{
-	kill_for(run, MR_KILL_INJECTED);
 }
 
 /* v1 tells before the kernel has chosen whom to kill, and also when a limit above ours is hit:
@@ -317,11 +313,11 @@ static void look_for_oom(struct mr_run *run)
 	struct mr_error err;
 
 	if (mr_cgroup_stats(run->cgroup, &stats, &err) < 0 || stats.oom_kills > 0)
-		kill_for(run, MR_KILL_OOM);
+		mr_run_kill_for(run, MR_KILL_OOM);
 	else if (!run->interrupts && run->oom_looks < OOM_LOOKS &&
 		 mr_timer_arm(run->drain.fd, mr_now_ns() + (OOM_LOOK_NS << run->oom_looks++),
 			      &err) < 0)
-		kill_for(run, MR_KILL_OOM);
+		mr_run_kill_for(run, MR_KILL_OOM);
 }
 
 static void on_oom(struct mr_source *source, uint32_t events)
@@ -345,7 +341,7 @@ void mr_streams_progress(struct mr_pump_out *pump, size_t n)
 	if (n && run->deadlines.source.fd >= 0)
 		mr_deadlines_activity(&run->deadlines);
 	if (over && run->state == MR_RUN_RUNNING) {
-		kill_for(run, MR_KILL_OUTPUT);
+		mr_run_kill_for(run, MR_KILL_OUTPUT);
 		return;
 	}
 	/* The verdict must not depend on whether it ended before we had read it all. */
@@ -379,7 +375,7 @@ static void on_drain(struct mr_source *source, uint32_t events)
 	mr_timer_ack(source->fd);
 	if (run->state < MR_RUN_ENDING) {
 		if (run->interrupts) /* the grace time is over */
-			kill_for(run, MR_KILL_USER);
+			mr_run_kill_for(run, MR_KILL_USER);
 		else
 			look_for_oom(run);
 		return;
@@ -388,73 +384,43 @@ static void on_drain(struct mr_source *source, uint32_t events)
 	handle(run, EV_PROGRESS, NULL);
 }
 
-/* --- deadlines ---------------------------------------------------------------- */
-
-static int cpu_usage_us(void *owner, uint64_t *ret)
-{
-	struct mr_run *run = owner;
-	struct mr_error err;
-
-	if (run->cgroup)
-		return mr_cgroup_cpu_usage_us(run->cgroup, ret, &err);
-	*ret = run->procs.cpu_us;
-	return mr_procs_look(&run->procs, run->launched.init_pid, &err);
-}
-
-static void poll_limits(struct mr_run *run)
-{
-	struct mr_error err;
-
-	if (mr_procs_look(&run->procs, run->launched.init_pid, &err) < 0)
-		return;
-	if (run->procs.rss_bytes > run->spec->limits_memory_max_bytes)
-		kill_for(run, MR_KILL_OOM);
-	else if (run->procs.n > run->spec->limits_pids_max)
-		kill_for(run, MR_KILL_PIDS);
-}
-
-static void on_deadline(void *owner, enum mr_deadline which)
-{
-	static const enum mr_kill_cause causes[] = {
-		[MR_DEADLINE_WALL] = MR_KILL_WALL,
-		[MR_DEADLINE_CPU] = MR_KILL_CPU,
-		[MR_DEADLINE_IDLE] = MR_KILL_IDLE,
-	};
-
-	if (which == MR_DEADLINE_POLL)
-		poll_limits(owner);
-	else
-		kill_for(owner, causes[which]);
-}
-
-static int start_deadlines(struct mr_run *run, struct mr_error *err)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct mr_deadlines_opts opts = {
-		.wall_ms = run->spec->limits_wall_ms,
-		.cpu_time_ms = run->spec->limits_cpu_time_ms,
-		.idle_ms = run->spec->limits_idle_ms,
-		.poll_ms = run->cgroup ? 0 : POLL_MS,
-		.cpus = cpus > 0 ? (unsigned int)cpus : 1,
-		.cpu_usage_us = cpu_usage_us,
-		.on_due = on_deadline,
-		.owner = run,
-	};
-
-	return mr_deadlines_start(&run->deadlines, run->host->loop, &opts, err);
-}
-
 /* --- transitions ---------------------------------------------------------------- */
+
+/* The sandbox's side waits for it. */
+static enum mr_run_state when_relay(struct mr_run *run, struct message *m)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (mr_relay_start(run, &m->msg->relay, m->fds[0], &err) == 0)
+		return MR_RUN_SETTING_UP;
+	fail(run, &err);
+	return MR_RUN_ENDING;
+}
+
+static struct mr_receipt_input receipt_input(const struct mr_run *run, const struct message *m)
+{
+	return (struct mr_receipt_input){
+		.spec = run->spec,
+		.launched = &run->launched,
+		.cgroup = run->cgroup,
+		.cgroup_mode = mr_cgroup_host_mode(run->host->cgroups),
+		.payload_pid = m->pid,
+		.landlock_abi = run->built.built.landlock_abi,
+		.has_listener = m->fds[4] >= 0,
+	};
+}
 
 static enum mr_run_state when_built(struct mr_run *run, struct message *m)
 {
 	int *const places[] = { &run->root_fd, &run->pool_fd, &run->upper_fd, &run->lower_fd };
+	struct mr_error err = MR_ERROR_INIT;
 
 	run->built = *m->msg;
 	for (size_t i = 0; i < N_ELEMENTS(places); i++) {
 		mr_close(*places[i]);
 		*places[i] = mr_take_fd(m->fds[i]);
 	}
+	mr_roots_keep(run, mr_take_fd(m->fds[4]));
 	mr_shaping_take(run, m->fds);
 	if (mr_narrowing_needs_landlock(run->spec) && !run->built.built.landlock_abi)
 		mr_receipt_degrade(&run->receipt, "landlock", "this kernel has no Landlock");
@@ -464,22 +430,20 @@ static enum mr_run_state when_built(struct mr_run *run, struct message *m)
 	if (run->built.built.shared_inodes)
 		mr_receipt_degrade(&run->receipt, "private-inodes",
 				   "this kernel refuses an overlay of the host's folders");
-	return MR_RUN_SETTING_UP;
+	/* While the payload is being confined. */
+	const struct mr_receipt_input in = receipt_input(run, m);
+
+	if (mr_receipt_built(&run->receipt, &in, &err) == 0)
+		return MR_RUN_SETTING_UP;
+	fail(run, &err);
+	return MR_RUN_ENDING;
 }
 
-/* The payload is confined and waits: look, then let it go. */
-static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error *err)
+/* The payload is confined and waits: look. */
+static int verify(struct mr_run *run, struct message *m, struct mr_error *err)
 {
-	const struct mr_receipt_input in = {
-		.spec = run->spec,
-		.launched = &run->launched,
-		.cgroup = run->cgroup,
-		.cgroup_mode = mr_cgroup_host_mode(run->host->cgroups),
-		.payload_pid = m->pid,
-		.landlock_abi = run->built.built.landlock_abi,
-		.has_listener = m->fds[4] >= 0,
-	};
 	const struct mr_notify_payload payload = mr_narrowing_payload(run, m->pid);
+	const struct mr_receipt_input in = receipt_input(run, m);
 	int r;
 
 	run->payload_pid = m->pid;
@@ -504,8 +468,13 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 		r = mr_notify_start(&run->notify, run->host->loop, mr_take_fd(m->fds[4]),
 				    run->root_fd, &run->launched.policy, &payload, &run->denials,
 				    err);
-	if (r == 0)
-		r = start_deadlines(run, err);
+	return r;
+}
+
+static int let_go(struct mr_run *run, struct mr_error *err)
+{
+	int r = mr_run_start_deadlines(run, err);
+
 	if (r < 0)
 		return r;
 	/* In place before the first instruction, but counted from it. */
@@ -519,12 +488,37 @@ static int verify_and_go(struct mr_run *run, struct message *m, struct mr_error 
 
 static void enter_ending(struct mr_run *run);
 
-static enum mr_run_state when_ready(struct mr_run *run, struct message *m)
+static enum mr_run_state when_let_go(struct mr_run *run, struct message *m)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
-	if (verify_and_go(run, m, &err) == 0)
+	(void)m;
+	if (let_go(run, &err) == 0)
 		return MR_RUN_RUNNING;
+	fail(run, &err);
+	return MR_RUN_ENDING;
+}
+
+static void on_go(void *owner, const struct mr_error *err)
+{
+	if (err)
+		mr_run_fail(owner, err);
+	else
+		handle(owner, EV_GO, NULL);
+}
+
+static enum mr_run_state when_ready(struct mr_run *run, struct message *m)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	int r = verify(run, m, &err);
+
+	run->ready_ns = mr_now_ns();
+	if (r == 0)
+		r = mr_ready_tell(&run->ready, run->host->loop, run->opts.ready, on_go, run, &err);
+	if (r == 0)
+		return when_let_go(run, m);
+	if (r > 0)
+		return MR_RUN_HELD;
 	fail(run, &err);
 	return MR_RUN_ENDING;
 }
@@ -539,6 +533,7 @@ static enum mr_run_state when_exited(struct mr_run *run, struct message *m)
 {
 	run->facts.main_ended = true;
 	run->facts.wait_status = m->msg->exited.wait_status;
+	run->unreaped = m->msg->exited.unreaped;
 	run->rusage = m->msg->exited.rusage;
 	run->has_rusage = true;
 	return MR_RUN_ENDING;
@@ -578,8 +573,16 @@ static enum mr_run_state when_progress(struct mr_run *run, struct message *m)
 static enum mr_run_state (*const transitions[MR_RUN_DONE][EV_COUNT_])(struct mr_run *,
 								      struct message *) = {
 	[MR_RUN_SETTING_UP] = {
+		[EV_RELAY] = when_relay,
 		[EV_BUILT] = when_built,
 		[EV_READY] = when_ready,
+		[EV_FAILED] = when_failed,
+		[EV_EXITED] = when_exited,
+		[EV_LOST] = when_lost_early,
+		[EV_KILL] = when_over,
+	},
+	[MR_RUN_HELD] = {
+		[EV_GO] = when_let_go,
 		[EV_FAILED] = when_failed,
 		[EV_EXITED] = when_exited,
 		[EV_LOST] = when_lost_early,
@@ -614,23 +617,15 @@ static void handle(struct mr_run *run, enum event event, struct message *m)
 
 /* --- the end --------------------------------------------------------------------- */
 
-static void count_leftovers(struct mr_run *run)
-{
-	struct mr_error err;
-	size_t n = 0;
-
-	if (run->cgroup && mr_cgroup_pids(run->cgroup, NULL, 0, &n, &err) == 0 && n > 0)
-		run->leftover_killed = (unsigned int)n - !run->init_gone;
-}
-
 static void enter_ending(struct mr_run *run)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
 	run->end_ns = mr_now_ns();
+	mr_ready_stop(&run->ready);
 	mr_failures_stop(run); /* what it has in the group is none of the payload's */
 	if (run->facts.main_ended)
-		count_leftovers(run);
+		mr_result_count_leftovers(run);
 	mr_deadlines_stop(&run->deadlines);
 	if (run->cgroup && mr_cgroup_kill(run->cgroup, &err) < 0)
 		mr_log_warn("run %s: kill the control group: %s", run->id, err.msg);
@@ -654,8 +649,12 @@ static void close_source(struct mr_run *run, struct mr_source *source)
 
 static void finish(struct mr_run *run)
 {
+	struct mr_clock_reading now;
+
 	run->state = MR_RUN_DONE;
 	run->done_ns = mr_now_ns();
+	mr_clock_read(&now);
+	run->clock_skew_ns = mr_clock_skew_ns(&run->clock, &now);
 	if (!run->end_ns)
 		run->end_ns = run->done_ns;
 	mr_deadlines_stop(&run->deadlines);
@@ -705,14 +704,14 @@ void mr_run_interrupt(struct mr_run *run, int sig)
 	if (!run->facts.user_signal)
 		run->facts.user_signal = sig;
 	if (run->state != MR_RUN_RUNNING || run->interrupts++ > 0 || !run->spec->limits_grace_ms) {
-		kill_for(run, MR_KILL_USER);
+		mr_run_kill_for(run, MR_KILL_USER);
 		return;
 	}
 	mr_run_forward(run, sig);
 	mr_run_forward(run, SIGCONT); /* a stopped tree cannot obey */
 	if (mr_timer_arm(run->drain.fd, mr_now_ns() + run->spec->limits_grace_ms * 1000000, &err) <
 	    0)
-		kill_for(run, MR_KILL_USER);
+		mr_run_kill_for(run, MR_KILL_USER);
 }
 
 void mr_run_suspend(struct mr_run *run)
@@ -726,15 +725,6 @@ void mr_run_resume(struct mr_run *run, uint64_t stopped_ns)
 	mr_deadlines_shift(&run->deadlines, stopped_ns);
 }
 
-void mr_run_resize(struct mr_run *run, int tty_fd)
-{
-	struct winsize size;
-
-	if (run->pty_fd >= 0 && tty_fd >= 0 && ioctl(tty_fd, TIOCGWINSZ, &size) == 0 &&
-	    ioctl(run->pty_fd, TIOCSWINSZ, &size) < 0)
-		mr_log_debug("run %s: size of the terminal: %m", run->id);
-}
-
 struct mr_run *mr_run_free(struct mr_run *run)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -743,12 +733,12 @@ struct mr_run *mr_run_free(struct mr_run *run)
 		return NULL;
 	run->opts.on_done = NULL;
 	if (run->state != MR_RUN_DONE)
-		kill_for(run, MR_KILL_USER);
+		mr_run_kill_for(run, MR_KILL_USER);
 	while (run->state != MR_RUN_DONE && mr_loop_run_once(run->host->loop, -1, &err) >= 0)
 		;
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < 7; i++)
 		mr_close((int[]){ run->root_fd, run->pool_fd, run->upper_fd, run->lower_fd,
-				  run->pty_fd, run->feed_fd }[i]);
+				  run->pty_fd, run->feed_fd, run->keep_fd }[i]);
 	mr_result_drop_tmpfs(run);
 	mr_shaping_end(run);
 	mr_failures_free(run);
@@ -756,7 +746,7 @@ struct mr_run *mr_run_free(struct mr_run *run)
 	mr_launched_deinit(&run->launched);
 	if (run->netns_fd >= 0)
 		mr_netns_pool_give(run->host->netns, run->netns_fd);
-	if (mr_network_remove_group(run, &err) < 0 ||
+	if (mr_network_remove_group(run, &err) < 0 || mr_relay_remove_group(run, &err) < 0 ||
 	    (run->cgroup && mr_cgroup_destroy(run->cgroup, &err) < 0))
 		mr_log_warn("run %s: %s; the next start will remove it", run->id, err.msg);
 	else
@@ -771,6 +761,7 @@ struct mr_run *mr_run_free(struct mr_run *run)
 	mr_keep_deinit(&run->kept);
 	mr_narrowing_end(run);
 	mr_network_free(run);
+	mr_relay_free(run);
 	free(run);
 	return NULL;
 }

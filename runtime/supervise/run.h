@@ -9,8 +9,10 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/spec/spec.h"
 #include "runtime/supervise/whose.h"
 
 struct json_t;
@@ -18,30 +20,64 @@ struct mr_cgroup_host;
 struct mr_error;
 struct mr_loop;
 struct mr_netns_pool;
+struct mr_ready_fds;
+struct mr_roots;
 struct mr_telemetry_host;
 struct mr_run;
 struct mr_spec;
+
+struct mr_subrun_opts {
+	const struct json_t *spec; /* a document */
+	const void *input; /* what the program reads */
+	size_t input_size;
+	int output_fd; /* where what it prints goes */
+	void (*on_end)(void *owner); /* from the loop, once; then it may be freed */
+	void *owner;
+};
+
+/* Who makes a run for a run: another menace-run process (runtime/backend/child.h), of which this layer
+ * knows no more. */
+struct mr_subruns {
+	/* The options are not needed afterwards. */
+	int (*start)(struct mr_loop *loop, const struct mr_subrun_opts *opts, void **ret,
+		     struct mr_error *err);
+	/* After the end: the result, borrowed. */
+	int (*result)(void *subrun, const struct json_t **ret, struct mr_error *err);
+	/* Ask it to end; it does so by itself. */
+	void (*interrupt)(void *subrun);
+	/* One that lives is ended first, and waited for.  NULL is accepted. */
+	void (*free)(void *subrun);
+};
 
 /* What all runs of a process share. */
 struct mr_run_host {
 	struct mr_loop *loop;
 	struct mr_cgroup_host *cgroups;
 	int lease_dir;
-	struct mr_netns_pool
-		*netns; /* network namespaces to use again, or NULL: each run its own */
+	struct mr_netns_pool *
+		netns; /* where network namespaces are made, and kept for the next; NULL: not by us */
+	struct mr_roots
+		*roots; /* what runs leave of theirs for the next, or NULL: each makes its own */
 	struct mr_telemetry_host *telemetry; /* made by the first run that wants it */
 	struct mr_looks looks; /* at whose a socket is */
+	const struct mr_subruns *subruns; /* NULL: none can be made */
 };
 /* Open it, and sweep what crashed supervisors left. */
 int mr_run_host_open(struct mr_run_host *host, struct mr_error *err);
-/* For many runs: use network namespaces again, up to max at a time. Without privilege: no-op. */
-int mr_run_host_keep_netns(struct mr_run_host *host, unsigned int max, struct mr_error *err);
+/* For up to max runs at a time: raise our soft limit of open files as far as they need and the hard one
+ * lets us, keep what their control groups are in until the host is closed, and use network namespaces
+ * again, as many as there is room for.  Without privilege, or without room, each run has its own. */
+int mr_run_host_keep(struct mr_run_host *host, unsigned int max, struct mr_error *err);
+/* After keeping: do once, for the runs to come, what of a run by this level of telemetry
+ * depends on nothing in it; what cannot be done is left to them. */
+void mr_run_host_prepare(struct mr_run_host *host, enum mr_telemetry_level level);
 void mr_run_host_close(struct mr_run_host *host);
 
 struct mr_run_opts {
 	const struct mr_spec *spec; /* borrowed until the run is freed */
 	unsigned int slot; /* distinct among the runs of this process */
 	int stdin_fd, stdout_fd, stderr_fd; /* the caller's streams, borrowed; -1: none */
+	const struct mr_ready_fds *ready; /* how it is held when it is ready, borrowed; NULL: not */
 	void (*on_done)(struct mr_run *run, void *owner);
 	void *owner;
 };

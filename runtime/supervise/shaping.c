@@ -46,6 +46,7 @@ void mr_shaping_take(struct mr_run *run, int fds[8])
 	/* Another process's texts end where they say, or here. */
 	result->why[sizeof(result->why) - 1] = '\0';
 	result->no_probe[sizeof(result->no_probe) - 1] = '\0';
+	result->no_cut[sizeof(result->no_cut) - 1] = '\0';
 	s->drop_map = mr_take_fd(fds[7]);
 	s->open = true;
 	if (fds[6] >= 0 && mr_rtnl_adopt(mr_take_fd(fds[6]), &s->rtnl, &err) < 0)
@@ -53,6 +54,19 @@ void mr_shaping_take(struct mr_run *run, int fds[8])
 	if (result->missing)
 		mr_receipt_degrade(&run->receipt, "net", "%s: %s",
 				   mr_conditions_names(result->missing, names), result->why);
+}
+
+int mr_shaping_check_cut(const struct mr_run *run, struct mr_error *err)
+{
+	const struct mr_emulated *result = result_of(run);
+
+	if (result->can_cut && run->shaping.drop_map >= 0)
+		return 0;
+	return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
+		      "the program that loses packets could not be put on the link%s%s; it takes "
+		      "the "
+		      "capabilities BPF and NET_ADMIN over the first user namespace",
+		      result->no_cut[0] ? ": " : "", result->no_cut);
 }
 
 /* A step of at most an eighth of the way, back from where it would leave it. */
@@ -117,8 +131,10 @@ int mr_shaping_begin(struct mr_run *run, struct mr_error *err)
 {
 	struct mr_rate_walk *walk = &run->shaping.walk;
 	const struct mr_conditions *applied = &result_of(run)->applied;
-	int timer, r;
+	int timer, r = mr_relay_begin(run, err);
 
+	if (r < 0)
+		return r;
 	if (!mr_spec_rate_walks(run->spec) || !run->shaping.rtnl ||
 	    !(mr_conditions_asked(applied) & MR_CONDITION_BIT(rate)))
 		return 0;
@@ -143,6 +159,19 @@ int mr_shaping_begin(struct mr_run *run, struct mr_error *err)
 	return mr_timer_arm(timer, mr_now_ns() + STEP_NS, err);
 }
 
+static bool is_relay_mute(const struct mr_run *run)
+{
+	return run->relay.started && !run->relay.counted;
+}
+
+static void explain_mute(const struct mr_run *run, struct mr_error *err)
+{
+	const struct mr_error *end = mr_netd_end(&run->relay.netd);
+
+	mr_err(err, MR_E_SYS, EPIPE, "the relay told nothing%s%.150s", end ? ": " : "",
+	       end ? end->msg : "");
+}
+
 void mr_shaping_collect(struct mr_run *run)
 {
 	struct mr_shaping *s = &run->shaping;
@@ -150,13 +179,18 @@ void mr_shaping_collect(struct mr_run *run)
 
 	stop_walk(run);
 	if (!s->rtnl) {
+		mr_relay_stop(run);
 		if (!s->why[0])
 			snprintf(s->why, sizeof(s->why), "nothing was shaped");
 		return;
 	}
+	/* The device goes with the relay. */
 	s->counted = mr_emulate_read(s->rtnl, s->drop_map, result_of(run), &s->counts, &err) == 0;
-	if (s->counted)
+	mr_relay_stop(run);
+	if (s->counted && !is_relay_mute(run))
 		return;
+	if (s->counted)
+		explain_mute(run, &err);
 	snprintf(s->why, sizeof(s->why), "%.190s", err.msg);
 	mr_log_warn("run %s: counts of the network link: %s", run->id, err.msg);
 }
@@ -286,8 +320,9 @@ static json_t *queue_json(const struct mr_emulate_counts *counts)
 /* What netem loses on purpose and what it has no room for is one number of the kernel's, unless
  * one of both cannot be. */
 static void set_drops(json_t *measured, const struct mr_emulated *result,
-		      const struct mr_emulate_counts *counts)
+		      const struct mr_emulate_counts *counts, const struct mr_run *run)
 {
+	const uint64_t no_room = counts->tun_lost + run->relay.counts.dropped;
 	const uint32_t losing =
 		MR_CONDITION_BIT(loss) | MR_CONDITION_BIT(ge_p) | MR_CONDITION_BIT(corrupt);
 	const bool mixed = (result->engines & MR_ENGINE_NETEM) && !counts->has_drop &&
@@ -296,8 +331,10 @@ static void set_drops(json_t *measured, const struct mr_emulated *result,
 	json_object_set_new(measured, "lost",
 			    mixed ? json_null() : count(counts->has_drop ? counts->drop.lost : 0));
 	json_object_set_new(measured, "dropped_by_limit",
-			    mixed ? json_null()
-				  : count(counts->has_queue ? counts->queue.drops : 0));
+			    mixed || is_relay_mute(run)
+				    ? json_null()
+				    : count((counts->has_queue ? counts->queue.drops : 0) +
+					    no_room));
 	json_object_set_new(measured, "drops_why",
 			    mixed ? json_string("sch_netem counts what it loses and what it has no "
 						"room for together: queue.drops")
@@ -328,9 +365,10 @@ static json_t *measured_json(const struct mr_run *run)
 
 	json_object_set_new(measured, "queue", s->counted ? queue_json(&s->counts) : json_null());
 	if (s->counted)
-		set_drops(measured, result_of(run), &s->counts);
+		set_drops(measured, result_of(run), &s->counts, run);
+	json_object_set_new(measured, "relay", mr_relay_to_json(run));
 	json_object_set_new(measured, "rate_walk", walk_json(&s->walk));
-	json_object_set_new(measured, "why", s->counted ? json_null() : json_string(s->why));
+	json_object_set_new(measured, "why", s->why[0] ? json_string(s->why) : json_null());
 	return measured;
 }
 

@@ -37,6 +37,8 @@ struct mr_shaping {
 
 /* The sandbox's side did it and hands over its descriptors (as numbered in enum mr_sync_fd). */
 void mr_shaping_take(struct mr_run *run, int fds[8]);
+/* Is the program there that is to lose packets on purpose?  MR_E_KERNEL with why not. */
+int mr_shaping_check_cut(const struct mr_run *run, struct mr_error *err);
 /* Before the payload's first instruction: from here on the rate walks, if it does. */
 int mr_shaping_begin(struct mr_run *run, struct mr_error *err);
 /* Stop, and count, while the link still exists: it does as long as the descriptors are open. */

@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 
 #include "cgroups/cgroup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/loop.h"
 #include "runtime/launch/launch.h"
@@ -24,16 +25,19 @@
 #include "runtime/supervise/notify.h"
 #include "runtime/supervise/procs.h"
 #include "runtime/supervise/pump.h"
+#include "runtime/supervise/ready.h"
 #include "runtime/supervise/receipt.h"
 #include "runtime/supervise/recorder.h"
+#include "runtime/supervise/relay.h"
 #include "runtime/supervise/run.h"
 #include "runtime/supervise/shaping.h"
 #include "runtime/supervise/telemetry.h"
 #include "runtime/supervise/verdict.h"
 
+struct mr_datagrams;
 struct mr_network;
 
-enum mr_run_state { MR_RUN_SETTING_UP, MR_RUN_RUNNING, MR_RUN_ENDING, MR_RUN_DONE };
+enum mr_run_state { MR_RUN_SETTING_UP, MR_RUN_HELD, MR_RUN_RUNNING, MR_RUN_ENDING, MR_RUN_DONE };
 
 struct mr_run {
 	struct mr_run_host *host;
@@ -48,8 +52,10 @@ struct mr_run {
 	struct mr_cgroup *cgroup;
 	struct mr_launched launched;
 	int netns_fd; /* from the pool, or -1 */
+	uint64_t root_made_ns; /* of the oldest of what is in a root that others have, too */
 	pid_t payload_pid;
 	int root_fd, pool_fd, upper_fd, lower_fd, pty_fd;
+	int keep_fd; /* of the folder for what changed, held from before the start; or -1 */
 	int feed_fd; /* writing end of its input until it is fed, or -1 */
 	int *tmpfs_fds; /* the places of --tmpfs DEST:SIZE */
 	size_t n_tmpfs;
@@ -57,6 +63,7 @@ struct mr_run {
 	struct mr_source sync, init, empty, oom;
 	/* timer: end of the drain; before it, end of the grace time or the next look for a victim */
 	struct mr_source drain;
+	struct mr_ready ready; /* while it is held */
 	struct mr_deadlines deadlines;
 	struct mr_pump_out out, err;
 	struct mr_pump_in in;
@@ -65,6 +72,7 @@ struct mr_run {
 	struct mr_recorder recorder; /* with sandbox.record_access */
 	struct mr_telemetry telemetry;
 	struct mr_follow *follow; /* NULL: nobody follows it */
+	struct mr_datagrams *datagrams; /* NULL: it has made no internet socket that is looked at */
 	struct mr_network *network; /* NULL: nobody answers for it */
 	struct mr_procs procs; /* polled usage, without a control group */
 
@@ -80,6 +88,7 @@ struct mr_run {
 	struct mr_receipt receipt;
 	struct mr_sync_msg built;
 	struct mr_shaping shaping;
+	struct mr_relay relay; /* of engine tun */
 	struct mr_failures failures;
 	struct mr_faults faults;
 	struct rusage rusage; /* all processes waited for */
@@ -89,7 +98,11 @@ struct mr_run {
 	struct statvfs pool;
 	bool has_pool;
 	unsigned int leftover_killed;
-	uint64_t start_real_ns, begin_ns, cgroup_ns, go_ns, end_ns, done_ns;
+	bool has_leftovers; /* they were counted: the main process ended, in a group */
+	int unreaped; /* if the main process ended; -1: more than MR_SYNC_UNREAPED_MAX */
+	struct mr_clock_reading clock; /* at the start */
+	int64_t clock_skew_ns; /* from then to the end */
+	uint64_t start_real_ns, begin_ns, cgroup_ns, ready_ns, go_ns, end_ns, done_ns;
 	struct mr_changes changes;
 	bool has_changes;
 	struct mr_kept kept;
@@ -98,13 +111,16 @@ struct mr_run {
 	bool collected;
 };
 
-/* result.c: the directory for changes can be used, and is empty. */
-int mr_result_check_keep(const struct mr_run *run, struct mr_error *err);
+/* result.c: open the directory for changes, which must be empty, while no payload can turn the way
+ * to it. */
+int mr_result_open_keep(struct mr_run *run, struct mr_error *err);
 /* result.c: what the workspace cannot do on this kernel; NULL: nothing. */
 const char *mr_result_workspace_note(const struct mr_run *run);
 /* result.c: hold the places with a size of their own; before the payload starts. */
 int mr_result_hold_tmpfs(struct mr_run *run, struct mr_error *err);
 void mr_result_drop_tmpfs(struct mr_run *run);
+/* result.c: the main process has ended; who of the group is left is about to be killed. */
+void mr_result_count_leftovers(struct mr_run *run);
 /* result.c: read what only lives until the group goes, and what takes no time. */
 void mr_result_collect(struct mr_run *run);
 
@@ -112,6 +128,8 @@ void mr_result_collect(struct mr_run *run);
  * come from. */
 int mr_streams_open_input(struct mr_run *run, int *ret_child, int *ret_feed, int *ret_source,
 			  struct mr_error *err);
+/* Is its source ours to close?  Not the caller's, nor a failure mode's. */
+bool mr_streams_own_input(struct mr_run *run);
 /* Start both output pumps; child[1] and child[2] get the payload's ends. */
 int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *err);
 /* Take the payload's terminal, if it has one, and pump both ways; else begin to feed its input.  Not
@@ -119,11 +137,15 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 int mr_streams_start_input(struct mr_run *run, int *pty, struct mr_error *err);
 /* run.c: something of ours failed in mid-run; it ends with this error, unless it is ending already */
 void mr_run_fail(struct mr_run *run, const struct mr_error *err);
-/* run.c: a failure mode ends the run. */
-void mr_run_end_injected(struct mr_run *run);
+/* run.c: end it, unless it is ending already; the first cause counts. */
+void mr_run_kill_for(struct mr_run *run, enum mr_kill_cause cause);
+/* watchdog.c: from now on it is killed for what is over. */
+int mr_run_start_deadlines(struct mr_run *run, struct mr_error *err);
 /* group.c: what the control group is given; and make it, if one can be had. */
 struct mr_limits mr_run_limits(const struct mr_run *run);
 int mr_run_make_group(struct mr_run *run, struct mr_error *err);
+/* Have it observed; what cannot be is a fact of the result. */
+void mr_run_observe(struct mr_run *run);
 /* run.c: called by the output pumps */
 void mr_streams_progress(struct mr_pump_out *pump, size_t n);
 

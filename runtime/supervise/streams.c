@@ -7,47 +7,58 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/log.h"
+#include "runtime/supervise/links.h"
 #include "runtime/supervise/state.h"
 
 /* The caller's input: a pipe may go as it is, nothing else of the caller's does. */
 int mr_streams_open_input(struct mr_run *run, int *ret_child, int *ret_feed, int *ret_source,
 			  struct mr_error *err)
 {
-	const char *path = run->spec->sandbox_stdin_path;
 	mr_auto_close int file = -1;
-	int source = run->opts.stdin_fd, pair[2], injected = -1;
+	int source = -1, pair[2], injected = -1;
 	int r = mr_inject_input(run, &injected, err);
 	struct stat st;
 
+	if (r == 0 && injected >= 0)
+		source = injected;
+	else if (r == 0)
+		r = mr_links_open_input(run->spec, run->opts.stdin_fd, &source, &file, err);
 	if (r < 0)
 		return r;
-	if (injected >= 0) {
-		source = injected;
-	} else if (path[0]) {
-		source = file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		if (source < 0)
-			return mr_err(err, MR_E_USAGE, errno, "standard input %s: %m", path);
-	}
 	if (source < 0 || fstat(source, &st) < 0)
 		return 0;
-	if (S_ISDIR(st.st_mode))
-		return mr_err(err, MR_E_USAGE, EISDIR,
-			      "standard input is a directory; it would be a way into the host's "
-			      "files");
 	*ret_source = file >= 0 ? mr_take_fd(file) : source;
 	if (run->spec->sandbox_tty)
 		return 0; /* fed through the terminal */
 	if (pipe2(pair, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno, "make the pipe of standard input: %m");
 	*ret_child = pair[0];
 	*ret_feed = pair[1];
 	if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0)
-		return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+		return mr_err(err, MR_E_SYS, errno, "pipe of standard input: %m");
 	return 0;
+}
+
+/* Whoever has the terminal is told as by any other that is closed: by a hang-up. */
+static void hang_up(struct mr_run *run)
+{
+	mr_pump_in_end(&run->in);
+	run->pty_fd = mr_close(run->pty_fd);
+}
+
+static void on_progress(struct mr_pump_out *pump, size_t n)
+{
+	struct mr_run *run = pump->owner;
+
+	if (pump->unread && run->pty_fd >= 0)
+		hang_up(run);
+	mr_streams_progress(pump, n);
 }
 
 static int start_output(struct mr_run *run, struct mr_pump_out *pump, int from, int caller_fd,
@@ -65,7 +76,7 @@ static int start_output(struct mr_run *run, struct mr_pump_out *pump, int from, 
 		return r;
 	}
 	return mr_pump_out_start(pump, run->host->loop, from, sink, run->spec->output_head_bytes,
-				 run->spec->output_tail_bytes, mr_streams_progress, run, err);
+				 run->spec->output_tail_bytes, on_progress, run, err);
 }
 
 int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *err)
@@ -77,7 +88,8 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 		int pair[2], r;
 
 		if (pipe2(pair, O_CLOEXEC) < 0)
-			return mr_err(err, MR_E_SYS, errno, "pipe: %m");
+			return mr_err(err, MR_E_SYS, errno, "make the pipe of standard %s: %m",
+				      i == 0 ? "output" : "error");
 		child[i + 1] = pair[1];
 		r = start_output(run, pumps[i], pair[0], callers[i], err);
 		if (r < 0)
@@ -86,10 +98,14 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 	return 0;
 }
 
+bool mr_streams_own_input(struct mr_run *run)
+{
+	return run->spec->sandbox_stdin_path[0] && !mr_inject_has_input(run);
+}
+
 static int feed_from(struct mr_run *run, int source, int feed, struct mr_error *err)
 {
-	/* Nobody but us has opened it. */
-	const bool own = run->spec->sandbox_stdin_path[0] && !mr_inject_has_input(run);
+	const bool own = mr_streams_own_input(run);
 
 	if (source < 0 || feed < 0) {
 		mr_close(feed);
@@ -119,4 +135,13 @@ int mr_streams_start_input(struct mr_run *run, int *pty, struct mr_error *err)
 		return r;
 	}
 	return feed_from(run, run->in.in_fd, feed, err);
+}
+
+void mr_run_resize(struct mr_run *run, int tty_fd)
+{
+	struct winsize size;
+
+	if (run->pty_fd >= 0 && tty_fd >= 0 && ioctl(tty_fd, TIOCGWINSZ, &size) == 0 &&
+	    ioctl(run->pty_fd, TIOCSWINSZ, &size) < 0)
+		mr_log_debug("run %s: size of the terminal: %m", run->id);
 }

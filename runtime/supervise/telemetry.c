@@ -15,13 +15,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "cgroups/cgroup.h"
 #include "runtime/base/event.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/net_trail.h"
-#include "runtime/supervise/run.h"
 #include "runtime/supervise/trail.h"
 
 _Static_assert((int)MR_TELEMETRY_SYSCALLS == (int)MR_PROBE_LEVEL_SYSCALLS, "the same levels");
@@ -41,13 +39,13 @@ struct mr_telemetry_host *mr_telemetry_host_free(struct mr_telemetry_host *host)
 }
 
 static struct mr_probes *open_probes(struct mr_telemetry_host *host, enum mr_probe_level level,
-				     struct mr_error *err)
+				     uint64_t wanted, struct mr_error *err)
 {
 	if (host->why[level].code) {
 		*err = host->why[level];
 		return NULL;
 	}
-	if (!host->sets[level] && mr_probes_open(level, &host->sets[level], err) < 0) {
+	if (!host->sets[level] && mr_probes_open(level, wanted, &host->sets[level], err) < 0) {
 		host->why[level] = *err;
 		return NULL;
 	}
@@ -60,6 +58,16 @@ static struct mr_probes *open_probes(struct mr_telemetry_host *host, enum mr_pro
 		host->swept = true;
 	}
 	return host->sets[level];
+}
+
+struct mr_telemetry_host *mr_telemetry_host_new(enum mr_telemetry_level level)
+{
+	struct mr_telemetry_host *host = mr_str_alloc(sizeof(*host));
+	struct mr_error err = MR_ERROR_INIT;
+
+	if (!open_probes(host, (enum mr_probe_level)level, 0, &err))
+		host->why[level] = (struct mr_error)MR_ERROR_INIT; /* the runs try again */
+	return host;
 }
 
 /* --- events ------------------------------------------------------------------------- */
@@ -88,24 +96,43 @@ static void on_ring(struct mr_source *source, uint32_t events)
 static int begin_in_set(struct mr_telemetry *t, const struct mr_probe_group *group,
 			struct mr_error *err)
 {
-	struct mr_probes *probes = open_probes(t->host, (enum mr_probe_level)t->requested, err);
+	struct mr_probes *probes =
+		open_probes(t->host, (enum mr_probe_level)t->requested, group->rows, err);
 
 	return probes ? mr_probe_run_begin(probes, group, &t->probe, err) : -1;
 }
 
-static int begin(struct mr_telemetry *t, const struct mr_probe_group *group, struct mr_error *err)
+static int no_group(const struct mr_telemetry_place *place, struct mr_error *err)
 {
-	int r;
-
-	if (!t->choice.rows)
-		return mr_err(err, MR_E_DENIED, ECANCELED, "switched off by telemetry.level");
-	if (!group)
+	if (!place->why)
 		return mr_err(err, MR_E_KERNEL, EOPNOTSUPP,
 			      "a run without a control group cannot be told from others");
-	r = begin_in_set(t, group, err);
+	*err = *place->why;
+	return -EOPNOTSUPP;
+}
+
+static int begin(struct mr_telemetry *t, const struct mr_telemetry_place *place,
+		 struct mr_error *err)
+{
+	const struct mr_probe_group group = {
+		.id = place->group_id,
+		.fd = place->group_fd,
+		.wants_net = t->wants_net,
+		.has_io = t->has_io,
+		.has_init = place->has_init,
+		.rows = t->wants_net ? t->choice.rows : t->choice.rows & ~mr_probe_hooks()
+	};
+	int r;
+
+	t->has_init = place->has_init;
+	if (!t->choice.rows)
+		return mr_err(err, MR_E_DENIED, ECANCELED, "switched off by telemetry.level");
+	if (place->group_fd < 0)
+		return no_group(place, err);
+	r = begin_in_set(t, &group, err);
 	if (r == -ESTALE) { /* the purge had no run in its way: none has the set */
 		t->host->sets[t->requested] = mr_probes_free(t->host->sets[t->requested]);
-		r = begin_in_set(t, group, err);
+		r = begin_in_set(t, &group, err);
 	}
 	for (int i = 0; r == 0 && i < MR_RING_COUNT_; i++)
 		r = mr_loop_add(t->loop, &t->sources[i], t->probe.view->rings[i].fd, EPOLLIN,
@@ -124,15 +151,14 @@ static bool wants_block(const struct mr_telemetry *t)
 	return t->choice.rows & (1ULL << MR_ROW_on_complete | 1ULL << MR_ROW_on_issue);
 }
 
-void mr_telemetry_begin(struct mr_telemetry *t, struct mr_run_host *host,
-			const struct mr_spec *spec, const struct mr_cgroup *cgroup)
+void mr_telemetry_begin(struct mr_telemetry *t, const struct mr_telemetry_place *place,
+			const struct mr_spec *spec)
 {
 	uint64_t then = mr_now_ns();
-	struct mr_probe_group group = { .fd = -1 };
 
 	*t = (struct mr_telemetry){ .requested = (enum mr_telemetry_level)spec->telemetry_level,
 				    .wants_net = spec->net_mode != MR_NET_NONE,
-				    .loop = host->loop,
+				    .loop = place->loop,
 				    .sources = { { .fd = -1 }, { .fd = -1 } },
 				    .trail = mr_trail_new(),
 				    .net = mr_net_trail_new() };
@@ -140,18 +166,12 @@ void mr_telemetry_begin(struct mr_telemetry *t, struct mr_run_host *host,
 	/* The spec was checked. */
 	mr_assert(mr_probe_choose((enum mr_probe_level)t->requested, spec->telemetry_probes,
 				  &t->choice, NULL) == 0);
-	if (!host->telemetry)
-		host->telemetry = mr_str_alloc(sizeof(*host->telemetry));
-	t->host = host->telemetry;
-	t->has_io = cgroup && wants_block(t) &&
-		    faccessat(mr_cgroup_v2_fd(cgroup), "io.stat", F_OK, 0) == 0;
-	if (cgroup)
-		group = (struct mr_probe_group){ .id = mr_cgroup_id(cgroup),
-						 .fd = mr_cgroup_v2_fd(cgroup),
-						 .wants_net = t->wants_net,
-						 .has_io = t->has_io,
-						 .rows = t->choice.rows };
-	if (begin(t, cgroup ? &group : NULL, &t->why) < 0) {
+	if (!*place->host)
+		*place->host = mr_str_alloc(sizeof(**place->host));
+	t->host = *place->host;
+	t->has_io = place->group_fd >= 0 && wants_block(t) &&
+		    faccessat(place->group_fd, "io.stat", F_OK, 0) == 0;
+	if (begin(t, place, &t->why) < 0) {
 		unwatch(t);
 		mr_probe_run_end(&t->probe);
 	}
@@ -170,6 +190,7 @@ void mr_telemetry_finish(struct mr_telemetry *t)
 	unwatch(t);
 	mr_probe_run_read(&t->probe, take_event, t);
 	t->has_counts = mr_probe_run_counts(&t->probe, &t->counts, &t->why) == 0;
+	t->knows_missed = mr_probe_run_missed(&t->probe, &t->missed);
 	memcpy(t->taken, t->probe.taken, sizeof(t->taken));
 	t->malformed = t->probe.malformed;
 	for (int i = 0; i < MR_RING_COUNT_; i++)

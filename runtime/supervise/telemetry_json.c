@@ -60,12 +60,15 @@ static json_t *list_syscalls(const uint64_t *calls)
 	json_t *list = json_array();
 
 	for (unsigned int i = 0; i < MR_WIRE_OUTCOMES; i++) {
+		uint64_t took = calls[MR_WIRE_OUTCOMES + i]; /* 0: nobody saw one begin */
+
 		if (!calls[i])
 			continue;
-		json_array_append_new(list, json_pack("{s:o, s:i, s:I, s:n}", "name",
+		json_array_append_new(list, json_pack("{s:o, s:i, s:I, s:o}", "name",
 						      mr_syscall_json(i / MR_WIRE_ERRNOS), "errno",
 						      (int)(i % MR_WIRE_ERRNOS), "count",
-						      (json_int_t)calls[i], "total_ns"));
+						      (json_int_t)calls[i], "total_ns",
+						      took ? integer(took) : json_null()));
 	}
 	return list;
 }
@@ -161,12 +164,23 @@ static bool knows_all(const struct mr_probe_run *run, const char *names)
 	return true;
 }
 
+/* Of a container's main program nobody knows which it is. */
+static void note_fds(struct mr_telemetry *t)
+{
+	if (t->has_init || !t->counts.main_fds)
+		t->known[MR_COUNTER_fds_leaked] = false;
+	else
+		t->counts.counters[MR_COUNTER_fds_leaked] = t->counts.main_fds - 1;
+}
+
 void mr_telemetry_note_facts(struct mr_telemetry *t)
 {
 	for (int i = 0; i < MR_COUNTER_COUNT_; i++)
 		t->known[i] = knows_all(&t->probe, counter_rows[i].probes);
+	note_fds(t);
 	t->knows_sched = mr_probe_run_knows(&t->probe, "sched");
 	t->knows_block = knows_all(&t->probe, "block block_issue");
+	t->knows_calls = knows_all(&t->probe, "syscalls syscall_times");
 	t->knows_dns = mr_probe_run_knows(&t->probe, "dns");
 	t->knows_tcp = mr_probe_run_knows(&t->probe, "tcp");
 	list_probes(t);
@@ -217,7 +231,7 @@ static json_t *histograms_json(const struct mr_telemetry *t)
 {
 	json_t *list;
 
-	if (!t->knows_sched && !t->knows_block)
+	if (!t->knows_sched && !t->knows_block && !t->knows_calls && !t->knows_tcp)
 		return json_null();
 	list = json_array();
 	if (t->knows_sched)
@@ -226,6 +240,12 @@ static json_t *histograms_json(const struct mr_telemetry *t)
 		json_array_append_new(list, histogram_json(t, MR_HIST_WAIT, "cpu_wait"));
 	if (t->knows_block)
 		json_array_append_new(list, histogram_json(t, MR_HIST_BLOCK, "block"));
+	if (t->knows_calls)
+		json_array_append_new(list, histogram_json(t, MR_HIST_CALL, "syscall"));
+	if (t->knows_tcp) {
+		json_array_append_new(list, histogram_json(t, MR_HIST_CONNECT, "connect"));
+		json_array_append_new(list, histogram_json(t, MR_HIST_RTT, "srtt"));
+	}
 	return list;
 }
 
@@ -260,11 +280,12 @@ static json_t *losses_json(const struct mr_telemetry *t, struct sums *sums)
 
 static json_t *books_json(const struct mr_telemetry *t, const struct sums *sums)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "emitted",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "emitted",
 			 (json_int_t)sums->emitted, "delivered", (json_int_t)sums->delivered,
 			 "lost", (json_int_t)sums->lost, "malformed", (json_int_t)t->malformed,
 			 "not_kept", (json_int_t)t->not_kept, "failed_reads",
-			 (json_int_t)t->counts.failures, "processes_not_listed",
+			 (json_int_t)t->counts.failures, "programs_passed_over",
+			 t->knows_missed ? integer(t->missed) : json_null(), "processes_not_listed",
 			 (json_int_t)mr_trail_processes_left_out(t->trail), "events_not_listed",
 			 (json_int_t)mr_trail_events_left_out(t->trail), "last_events_listed",
 			 (json_int_t)mr_trail_last_kept(t->trail), "names_not_listed",
@@ -313,7 +334,7 @@ json_t *mr_telemetry_to_json(const struct mr_telemetry *t)
 		return unknown_json(t, level);
 	losses = losses_json(t, &sums);
 	complete = t->all_known && !sums.lost && sums.delivered == sums.emitted && !t->malformed &&
-		   !t->not_kept && !t->counts.failures;
+		   !t->not_kept && !t->counts.failures && t->knows_missed && !t->missed;
 	document = json_pack("{s:s, s:s, s:n, s:b, s:o, s:o, s:o, s:o, s:o, s:O?, s:O?, s:O?, s:f}",
 			     "requested", level, "level", level, "reason", "complete", complete,
 			     "usage", usage_json(t), "counters", counters_json(t), "books",

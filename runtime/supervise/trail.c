@@ -21,8 +21,8 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/base/text.h"
 #include "runtime/supervise/telemetry.h"
-#include "runtime/supervise/text.h"
 
 #define HEADS 256
 
@@ -33,6 +33,7 @@ struct process {
 	uint64_t rss_max_bytes;
 	int oom_victim;
 	char comm[17];
+	char parent_comm[17]; /* of who made it, at that moment; known if parent_pid is */
 	size_t exec; /* place of its last exec among the events; SIZE_MAX: none is kept */
 	size_t older; /* row of the same head before it; SIZE_MAX: none */
 };
@@ -145,7 +146,9 @@ static void take_fork(struct mr_trail *trail, const struct mr_event *e)
 	p->parent_pid = e->pid;
 	p->parent_start_ns = parent_start;
 	p->inner_pid = e->fork.child_inner_pid;
-	memcpy(p->comm, e->comm, sizeof(p->comm));
+	memcpy(p->parent_comm, e->comm, sizeof(p->parent_comm));
+	if (!p->execs && !p->exit_ns)
+		memcpy(p->comm, e->comm, sizeof(p->comm));
 }
 
 /* Its place, empty: in the list, or in the ring of the last ones. */
@@ -344,16 +347,21 @@ static void set_end(json_t *row, const struct process *p)
 	json_object_set_new(row, "rss_peak_bytes", number_or_null(p->rss_max_bytes));
 }
 
+static json_t *parent_comm_json(const struct process *p)
+{
+	return p->parent_pid ? plain_text(p->parent_comm, strlen(p->parent_comm)) : json_null();
+}
+
 static json_t *process_json(const struct mr_trail *trail, const struct process *p)
 {
 	const struct mr_event *exec = p->exec == SIZE_MAX ? NULL : &trail->events[p->exec].event;
 	json_t *row =
-		json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "tgid",
-			  (json_int_t)p->pid, "start_boot_ns", (json_int_t)p->start_ns, "inner_pid",
-			  number_or_null(p->inner_pid), "parent_tgid",
+		json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}",
+			  "tgid", (json_int_t)p->pid, "start_boot_ns", (json_int_t)p->start_ns,
+			  "inner_pid", number_or_null(p->inner_pid), "parent_tgid",
 			  number_or_null(p->parent_pid), "parent_start_boot_ns",
-			  number_or_null(p->parent_start_ns), "comm",
-			  plain_text(p->comm, strlen(p->comm)), "exe",
+			  number_or_null(p->parent_start_ns), "parent_comm", parent_comm_json(p),
+			  "comm", plain_text(p->comm, strlen(p->comm)), "exe",
 			  exec ? plain_text(exec->exec.exe, strlen(exec->exec.exe)) : json_null(),
 			  "argv", exec ? argv_json(exec) : json_null(), "argv_bytes",
 			  exec ? json_integer((json_int_t)exec->exec.argv_bytes) : json_null(),
@@ -563,11 +571,10 @@ static json_t *life_json(const char *type, uint64_t time_ns, uint32_t pid, uint6
 			 number_or_null(start_ns), "comm", comm, "object", "detail", detail);
 }
 
-/* parent_comm NULL: not known any more. */
-static json_t *fork_json(const struct process *p, const char *parent_comm)
+static json_t *fork_json(const struct process *p)
 {
 	return life_json("fork", p->start_ns, p->parent_pid, p->parent_start_ns,
-			 parent_comm ? plain_text(parent_comm, strlen(parent_comm)) : json_null(),
+			 parent_comm_json(p),
 			 json_pack("{s:I, s:o}", "child_tgid", (json_int_t)p->pid,
 				   "child_inner_pid", number_or_null(p->inner_pid)));
 }
@@ -607,12 +614,14 @@ static struct process ended_process(const struct mr_event *e)
 static struct process made_process(const struct mr_trail *trail, const struct mr_event *e)
 {
 	const struct process *parent = find_process(trail, e->pid);
+	struct process p = { .pid = e->fork.child_pid,
+			     .inner_pid = e->fork.child_inner_pid,
+			     .start_ns = e->fork.start_ns,
+			     .parent_pid = e->pid,
+			     .parent_start_ns = parent ? parent->start_ns : 0 };
 
-	return (struct process){ .pid = e->fork.child_pid,
-				 .inner_pid = e->fork.child_inner_pid,
-				 .start_ns = e->fork.start_ns,
-				 .parent_pid = e->pid,
-				 .parent_start_ns = parent ? parent->start_ns : 0 };
+	memcpy(p.parent_comm, e->comm, sizeof(p.parent_comm));
+	return p;
 }
 
 void mr_trail_show(const struct mr_trail *trail, const struct mr_event *e, mr_trail_fn *fn,
@@ -624,7 +633,7 @@ void mr_trail_show(const struct mr_trail *trail, const struct mr_event *e, mr_tr
 
 	if (e->type == MR_EVENT_fork) {
 		life = made_process(trail, e);
-		fn(owner, fork_json(&life, e->comm));
+		fn(owner, fork_json(&life));
 	} else if (e->type == MR_EVENT_exit) {
 		life = ended_process(e);
 		if (life.oom_victim)
@@ -655,7 +664,7 @@ static size_t list_rows(const struct mr_trail *trail, struct row *rows)
 		const struct process *p = &trail->processes[i];
 
 		if (p->parent_pid)
-			rows[n++] = (struct row){ p->start_ns, RANK_FORK, fork_json(p, NULL) };
+			rows[n++] = (struct row){ p->start_ns, RANK_FORK, fork_json(p) };
 		if (p->exit_ns && p->oom_victim)
 			rows[n++] = (struct row){ p->exit_ns, RANK_OOM, oom_json(p) };
 		if (p->exit_ns)

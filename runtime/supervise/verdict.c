@@ -16,6 +16,7 @@
 
 #define STATUS_TIMEOUT 124
 #define STATUS_LIMIT 137 /* 128 + SIGKILL */
+#define STATUS_FAILED 125 /* of us: what the program wrote is not where it was to go */
 
 static const char *const names[] = {
 #define REASON(name) [MR_REASON_##name] = #name,
@@ -31,16 +32,32 @@ const char *mr_reason_name(enum mr_reason reason)
 static const struct kill_row {
 	enum mr_reason reason;
 	int exit_status;
+	const char *limit; /* NULL: it was none */
 } kills[] = {
-	[MR_KILL_WALL] = { MR_REASON_wall_timeout, STATUS_TIMEOUT },
-	[MR_KILL_CPU] = { MR_REASON_cpu_limit, STATUS_LIMIT },
-	[MR_KILL_IDLE] = { MR_REASON_idle_timeout, STATUS_TIMEOUT },
-	[MR_KILL_OUTPUT] = { MR_REASON_output_limit, STATUS_LIMIT },
-	[MR_KILL_OOM] = { MR_REASON_oom, STATUS_LIMIT },
-	[MR_KILL_USER] = { MR_REASON_killed_by_user, STATUS_LIMIT },
-	[MR_KILL_PIDS] = { MR_REASON_pids_limit, STATUS_LIMIT },
-	[MR_KILL_INJECTED] = { MR_REASON_injected, STATUS_LIMIT },
+	[MR_KILL_WALL] = { MR_REASON_wall_timeout, STATUS_TIMEOUT, "wall" },
+	[MR_KILL_CPU] = { MR_REASON_cpu_limit, STATUS_LIMIT, "cpu_time" },
+	[MR_KILL_IDLE] = { MR_REASON_idle_timeout, STATUS_TIMEOUT, "idle" },
+	[MR_KILL_OUTPUT] = { MR_REASON_output_limit, STATUS_LIMIT, "output" },
+	[MR_KILL_OOM] = { MR_REASON_oom, STATUS_LIMIT, "memory" },
+	[MR_KILL_USER] = { MR_REASON_killed_by_user, STATUS_LIMIT, NULL },
+	[MR_KILL_PIDS] = { MR_REASON_pids_limit, STATUS_LIMIT, "pids" },
+	[MR_KILL_INJECTED] = { MR_REASON_injected, STATUS_LIMIT, NULL },
 };
+#define N_KILLS (sizeof(kills) / sizeof(kills[0]))
+
+const char *mr_kill_limit(enum mr_kill_cause kill)
+{
+	return kills[kill].limit;
+}
+
+const char *mr_reason_limit(enum mr_reason reason)
+{
+	for (size_t i = MR_KILL_NONE + 1; i < N_KILLS; i++) {
+		if (kills[i].reason == reason)
+			return kills[i].limit;
+	}
+	return reason == MR_REASON_disk_limit ? "disk" : NULL;
+}
 
 /* Only what the caller asked for: the same signal from inside before that is the payload's own. */
 static bool is_interrupted(const struct mr_facts *f)
@@ -104,5 +121,7 @@ struct mr_verdict mr_verdict_reach(const struct mr_facts *f)
 	}
 	if (f->kill == MR_KILL_USER)
 		v.exit_status = 128 + f->user_signal;
+	if (v.exit_status == 0 && (f->output_lost || f->mock_unused))
+		v.exit_status = STATUS_FAILED;
 	return v;
 }

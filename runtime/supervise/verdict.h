@@ -26,6 +26,7 @@
 	REASON(killed_by_user) \
 	REASON(injected) \
 	REASON(setup_error) \
+	REASON(skipped) \
 	REASON(supervisor_lost)
 /* clang-format on */
 
@@ -48,6 +49,10 @@ enum mr_kill_cause {
 	MR_KILL_PIDS, /* counted by polling, without a control group */
 	MR_KILL_INJECTED, /* by the failure mode timeout */
 };
+/* The limit that was hit then, as limits_hit of a result names it; NULL: none. */
+const char *mr_kill_limit(enum mr_kill_cause kill);
+/* The same of a run of which no more than its reason is known. */
+const char *mr_reason_limit(enum mr_reason reason);
 
 struct mr_facts {
 	bool setup_failed;
@@ -59,6 +64,8 @@ struct mr_facts {
 	uint64_t oom_kills; /* 0 also when unknown */
 	uint64_t pids_max_events;
 	bool disk_full; /* no byte or no inode left at the end */
+	bool mock_unused; /* one that was required to be asked was not, as far as is known */
+	bool output_lost; /* the caller's stream failed before it had all of the output */
 };
 
 struct mr_verdict {

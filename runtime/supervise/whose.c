@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cgroups/cgroup.h"
@@ -29,19 +30,31 @@
 
 struct look {
 	const struct mr_whose *whose;
-	uint64_t deadline_ns;
+	uint64_t deadline_ns, cpu_deadline_ns;
 	unsigned int entries;
 	bool over; /* it had to end before all was seen */
 	uint64_t inode; /* 0: none yet */
 	bool several;
 };
 
+static uint64_t cpu_now_ns(void)
+{
+	struct timespec ts;
+
+	mr_assert(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0);
+	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+}
+
+static bool is_late(const struct look *look)
+{
+	return cpu_now_ns() >= look->cpu_deadline_ns || mr_now_ns() >= look->deadline_ns;
+}
+
 /* One more entry: may it be looked at? */
 static bool goes_on(struct look *look)
 {
 	look->entries++;
-	if (look->entries > ENTRIES_MAX ||
-	    (look->entries % CLOCK_EVERY == 0 && mr_now_ns() >= look->deadline_ns))
+	if (look->entries > ENTRIES_MAX || (look->entries % CLOCK_EVERY == 0 && is_late(look)))
 		look->over = true;
 	return !look->over;
 }
@@ -192,7 +205,8 @@ void mr_whose_socket(struct mr_looks *looks, pid_t ns_pid, const struct mr_cgrou
 {
 	const uint64_t now = mr_now_ns(), left = time_left(looks, now);
 	struct look look = { .whose = whose,
-			     .deadline_ns = now + (left < MR_LOOK_NS ? left : MR_LOOK_NS) };
+			     .deadline_ns = now + left,
+			     .cpu_deadline_ns = cpu_now_ns() + MR_LOOK_NS };
 
 	*ret = (struct mr_who){ .pid = 0 };
 	if (!whose->local_port || !cgroup) {

@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		mr_stats_keyed(text, "populated");
 		break;
 	case 6:
-		mr_hierarchy_name_ok(text);
+		mr_cgroup_name_ok(text);
 		break;
 	}
 	free(text);

@@ -23,6 +23,7 @@ static void read_all(const json_t *reply)
 	char id[MR_DOCKER_ID_SIZE] = "", warnings[100] = "";
 	struct mr_docker_state state;
 	struct mr_docker_stats stats;
+	struct mr_docker_apis apis;
 	int status = 0;
 
 	if (mr_docker_reply_created(reply, id, warnings, sizeof(warnings), &err) == 0)
@@ -30,6 +31,8 @@ static void read_all(const json_t *reply)
 	check_printable(warnings);
 	if (mr_docker_reply_waited(reply, &status, &err) == 0)
 		mr_assert(status >= 0 && status <= 255);
+	if (mr_docker_reply_apis(reply, &apis, &err) == 0)
+		mr_assert(apis.oldest <= 9999 && apis.newest <= 9999);
 	if (mr_docker_reply_state(reply, &state, &err) == 0)
 		check_printable(state.error);
 	if (mr_docker_reply_stats(reply, &stats, &err) == 0)

@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	mr_spec_init(&spec);
 	if (data[0] & 0x80)
-		mr_spec_add_best_effort(&spec, "GPU_LIMIT,FAILURE_MODES,VM_SETTINGS", &err);
+		mr_spec_add_best_effort(&spec, "GPU_LIMIT,FAILURE_MODES,CONCURRENCY_LEVEL", &err);
 	/* What is not UTF-8 has a canonical text that is not meant to be read. */
 	text = mr_str_utf8_valid(data + 1, size - 1);
 	if (apply(&spec, data[0], (const char *)data + 1, size - 1, &err) < 0) {

@@ -27,12 +27,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	mr_assert(mr_mock_parse("a.example=reset", &mock, &err) == 0);
 	mr_assert(mr_mocks_add(&mocks, &mock, &err) == 0);
-	outcome = mr_stub_dns_answer(&mocks, data, size, reply, &n, name);
+	outcome = mr_stub_dns_answer(&mocks, size % 2, data, size, reply, &n, name);
 	mr_assert(n <= sizeof(reply) && (outcome == MR_DNS_IGNORED) == (n == 0));
 	mr_assert(n == 0 || (n >= 12 && memcmp(reply, data, 2) == 0 && reply[2] & 0x80));
 	mr_assert(outcome != MR_DNS_FOUND || strcmp(name, "a.example") == 0);
 	for (const char *p = name; *p; p++)
 		mr_assert(*p > 0x20 && *p < 0x7f);
+	mr_assert(outcome != MR_DNS_FOUND || mr_stub_dns_fail(reply, n) <= n);
 	mr_mocks_deinit(&mocks);
 	return 0;
 }

@@ -7,7 +7,9 @@
  * The commands take turns.  How long each lives undisturbed is measured first, but
  * not for longer than LONGEST_US; then each run is killed at an instant drawn evenly
  * from that length and a tenth more, so that starting, running and ending are all
- * hit.  Prints "killed N of RUNS": those still alive when the signal came.
+ * hit.  The length is that of the machine at the time: a run that ended before its
+ * instant says how long it is by now, one that outlived it that it is more.
+ * Prints "killed N of RUNS": those still alive when the signal came.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -100,30 +102,36 @@ static int finish(pid_t pid)
 	return WIFSIGNALED(status);
 }
 
-static uint64_t measure(const struct command *command, uint64_t longest_ns)
+/* Until it has ended or that time is over.  Says whether it was alive then, and when that was. */
+static int run_for(const struct command *command, uint64_t ns, uint64_t *ret_took_ns)
 {
-	uint64_t began = now_ns();
+	uint64_t began = now_ns(), now;
 	pid_t pid = start(command);
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
-	uint64_t took;
+	int n = p.fd < 0 ? -1 : 0;
 
-	if (p.fd < 0 || poll(&p, 1, (int)(longest_ns / 1000000)) < 0)
+	while (n == 0 && (now = now_ns()) - began < ns) {
+		uint64_t left = ns - (now - began);
+		struct timespec ts = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
+
+		n = ppoll(&p, 1, &ts, NULL);
+	}
+	if (n < 0)
 		die("pidfd");
-	took = now_ns() - began;
+	*ret_took_ns = now_ns() - began;
 	close(p.fd);
-	finish(pid);
-	return took;
+	return finish(pid);
 }
 
-static int run_once(const struct command *command, uint64_t delay_ns)
+static int run_once(struct command *command, uint64_t delay_ns, uint64_t longest_ns)
 {
-	uint64_t at = now_ns() + delay_ns;
-	struct timespec ts = { (time_t)(at / 1000000000), (long)(at % 1000000000) };
-	pid_t pid = start(command);
+	uint64_t took_ns;
+	int alive = run_for(command, delay_ns, &took_ns);
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
-	return finish(pid);
+	if (alive && took_ns <= command->length_ns)
+		return alive;
+	command->length_ns = took_ns < longest_ns ? took_ns : longest_ns;
+	return alive;
 }
 
 /* Cuts the words at "::", in place. */
@@ -162,13 +170,15 @@ int main(int argc, char **argv)
 	seed = parse(argv[3]) * 2 + 1;
 	n = split(argv + 4, commands);
 	for (size_t i = 0; i < n; i++) {
-		measure(&commands[i], longest_ns); /* the first start is slower than the rest */
-		commands[i].length_ns = measure(&commands[i], longest_ns);
+		/* the first start is slower than the rest */
+		for (int j = 0; j < 2; j++)
+			run_for(&commands[i], longest_ns, &commands[i].length_ns);
 	}
 	for (uint64_t i = 0; i < runs; i++) {
-		const struct command *command = &commands[i % n];
+		struct command *command = &commands[i % n];
+		uint64_t delay_ns = draw(&seed) % (command->length_ns * 11 / 10);
 
-		killed += (uint64_t)run_once(command, draw(&seed) % (command->length_ns * 11 / 10));
+		killed += (uint64_t)run_once(command, delay_ns, longest_ns);
 	}
 	printf("killed %ju of %ju\n", (uintmax_t)killed, (uintmax_t)runs);
 	return fflush(stdout) == 0 ? 0 : 1;

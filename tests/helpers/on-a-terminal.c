@@ -6,7 +6,7 @@
  *
  *   expect=TEXT      wait until the output holds TEXT, behind what was expected before
  *   send=TEXT        type TEXT
- *   size=ROWSxCOLS   change the size of the terminal
+ *   size=ROWSxCOLS   change the size of the terminal; what was shown before it is not expected
  *   kill=SIGNAL      send the command a signal
  *   stopped          wait until the command is stopped, then say so
  *
@@ -15,6 +15,9 @@
  * "status N; modes changed", which compares the terminal's modes with those before.
  * A step that takes longer than ON_A_TERMINAL_SECONDS (10), or expects something of a command
  * that has ended, ends it all with status 99.
+ *
+ * The kernel hands over what was written to a terminal in the background.  So that nothing is missed
+ * of a command that has ended, MARK is written behind it, and what comes before that is its output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,10 +39,13 @@
 
 #define OUTPUT_MAX (1 << 20)
 
+#define MARK '\036' /* of no command here */
+
 static int master = -1;
 static pid_t child;
 static char output[OUTPUT_MAX + 1];
 static size_t got, matched;
+static bool marked, drained; /* MARK was written; it has come */
 static long long limit_ms = 10000;
 
 static _Noreturn void give_up(const char *what)
@@ -62,6 +68,7 @@ static long long now_ms(void)
 static void look(void)
 {
 	struct pollfd p = { .fd = master, .events = POLLIN };
+	const char *mark;
 	ssize_t n;
 
 	if (poll(&p, 1, 20) != 1 || !(p.revents & POLLIN))
@@ -69,7 +76,12 @@ static void look(void)
 	n = read(master, output + got, OUTPUT_MAX - got);
 	if (n <= 0)
 		return;
-	if (write(STDOUT_FILENO, output + got, (size_t)n) != n)
+	mark = marked ? memchr(output + got, MARK, (size_t)n) : NULL;
+	if (mark) {
+		drained = true;
+		n = mark - (output + got);
+	}
+	if (n > 0 && write(STDOUT_FILENO, output + got, (size_t)n) != n)
 		give_up("standard output");
 	got += (size_t)n;
 	output[got] = '\0';
@@ -85,16 +97,41 @@ static bool has_ended(void)
 	       info.si_pid == child;
 }
 
+/* All that the command has said, which has ended. */
+static void drain(void)
+{
+	static const char mark = MARK;
+	const int fd = open(ptsname(master), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	long long end = now_ms() + limit_ms;
+
+	while (!marked) {
+		marked = write(fd, &mark, 1) == 1; /* it may be full */
+		if (now_ms() > end)
+			give_up("mark the end");
+		if (!marked)
+			look();
+	}
+	close(fd);
+	while (!drained) {
+		if (now_ms() > end)
+			give_up("its last words do not come");
+		look();
+	}
+}
+
 static void expect(const char *text)
 {
 	long long end = now_ms() + limit_ms;
 	char *at;
 
 	while (!(at = memmem(output + matched, got - matched, text, strlen(text)))) {
-		const bool ended = has_ended(); /* asked first: its last words are there by then */
+		const bool ended = has_ended();
 		const size_t before = got;
 
-		look();
+		if (ended)
+			drain();
+		else
+			look();
 		if (now_ms() > end || (ended && got == before)) {
 			fprintf(stderr, "on-a-terminal: nothing says \"%s\"%s\n", text,
 				ended ? ", and the command has ended" : "");
@@ -113,7 +150,13 @@ static void type(const char *text)
 static void resize(const char *text)
 {
 	struct winsize size = { 0 };
+	size_t before;
 
+	do {
+		before = got;
+		look();
+	} while (got != before);
+	matched = got;
 	if (sscanf(text, "%hux%hu", &size.ws_row, &size.ws_col) != 2 ||
 	    ioctl(master, TIOCSWINSZ, &size) < 0)
 		give_up("size");
@@ -190,7 +233,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < steps; i++)
 		step(argv[i]);
 	status = await(0);
-	look();
+	drain();
 	/* The slave is still open here: a terminal without one loses its modes. */
 	if (tcgetattr(slave, &after) < 0)
 		give_up("modes");

@@ -95,10 +95,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: overwrite-exe MILLISECONDS DEVICE:INODE\n");
 		return 2;
 	}
-	for (end = now_ms() + ms; now_ms() < end && !s.overwritten;) {
+	end = now_ms() + ms;
+	do { /* once at least, however late it is */
 		look_around(&s);
 		overwrite(&s);
-	}
+	} while (now_ms() < end && !s.overwritten);
 	printf("seen %u target %s %s\n", s.seen, s.target_fd < 0 ? "hidden" : "seen",
 	       s.overwritten ? "overwritten" : "kept");
 	return fflush(stdout) == 0 ? 0 : 1;

@@ -4,6 +4,7 @@
  *
  *   processes execs N PROGRAM        start PROGRAM N times, one after the other
  *   processes forks N                N processes that end at once
+ *   processes vforks N               the same, with the memory of the first, so that they are made faster
  *   processes threads N              N threads that end at once
  *   processes leader-first           the first thread ends, another lives on for a while
  *   processes one-by-one             the first thread ends with 5, then the other with 9
@@ -12,14 +13,19 @@
  *   processes memfd PROGRAM          exec of a copy in memory that has no name
  *   processes args N BYTES PROGRAM   exec with N arguments of BYTES bytes
  *   processes touch MIB              touch so much memory
+ *   processes hold MIB               the same, say so and stay
  *   processes write MIB PATH         write so much
  *   processes spin MS                use so much CPU time
+ *   processes busy CPU MS            the same on that CPU; print for how many ns the kernel let it wait there
+ *   processes woken CPU MS PATH      likewise, so much for each byte from the pipe PATH
+ *   processes wake CPU N PATH        write N bytes to the pipe PATH, one each 20 ms, and print the same
  *   processes segv                   write to 0xdead
  *   processes made-code              run an instruction that is none, in memory of no file
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +70,19 @@ static int forks(char **argv)
 			_exit(0);
 		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
 			return die("fork");
+	}
+	return 0;
+}
+
+static int vforks(char **argv)
+{
+	for (long i = (long)number_of(argv[0]); i > 0; i--) {
+		pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+
+		if (pid == 0)
+			_exit(0);
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			return die("vfork");
 	}
 	return 0;
 }
@@ -210,6 +229,14 @@ static int touch(char **argv)
 	return 0;
 }
 
+static int hold(char **argv)
+{
+	if (touch(argv) || puts("held") < 0 || fflush(stdout) != 0)
+		return 1;
+	for (;;)
+		pause();
+}
+
 static int write_out(char **argv)
 {
 	static char buf[1 << 20];
@@ -221,13 +248,79 @@ static int write_out(char **argv)
 	return 0;
 }
 
-static int spin(char **argv)
+static void burn(unsigned long long ms)
 {
-	clock_t end = clock() + (long)number_of(argv[0]) * (CLOCKS_PER_SEC / 1000);
+	clock_t end = clock() + (long)ms * (CLOCKS_PER_SEC / 1000);
 
 	while (clock() < end)
 		;
+}
+
+static int spin(char **argv)
+{
+	burn(number_of(argv[0]));
 	return 0;
+}
+
+static int stay_on(const char *cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(number_of(cpu), &set);
+	return sched_setaffinity(0, sizeof(set), &set) < 0 ? die("stay on a CPU") : 0;
+}
+
+/* "RAN WAITED TURNS", nanoseconds. */
+static int print_waited(void)
+{
+	FILE *file = fopen("/proc/self/schedstat", "re");
+	char line[128], *waited, *end;
+
+	if (!file || !fgets(line, sizeof(line), file))
+		return die("/proc/self/schedstat");
+	fclose(file);
+	waited = strchr(line, ' ');
+	end = waited ? strchr(waited + 1, ' ') : NULL;
+	if (!end)
+		return die(line);
+	*end = '\0';
+	return puts(waited + 1) < 0;
+}
+
+static int busy(char **argv)
+{
+	if (stay_on(argv[0]))
+		return 1;
+	burn(number_of(argv[1]));
+	return print_waited();
+}
+
+static int woken(char **argv)
+{
+	int fd = open(argv[2], O_RDONLY | O_CLOEXEC);
+	char c;
+
+	if (fd < 0 || stay_on(argv[0]))
+		return die(argv[2]);
+	while (read(fd, &c, 1) == 1)
+		burn(number_of(argv[1]));
+	return print_waited();
+}
+
+static int wake(char **argv)
+{
+	const struct timespec nap = { .tv_nsec = 20000000 };
+	int fd = open(argv[2], O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || stay_on(argv[0]))
+		return die(argv[2]);
+	for (long i = (long)number_of(argv[1]); i > 0; i--) {
+		if (write(fd, "", 1) != 1)
+			return die(argv[2]);
+		nanosleep(&nap, NULL);
+	}
+	return print_waited();
 }
 
 static int segv(char **argv)
@@ -260,6 +353,7 @@ static const struct {
 } modes[] = {
 	{ "execs", 2, execs },
 	{ "forks", 1, forks },
+	{ "vforks", 1, vforks },
 	{ "threads", 1, threads },
 	{ "leader-first", 0, leader_first },
 	{ "one-by-one", 0, one_by_one },
@@ -268,8 +362,12 @@ static const struct {
 	{ "memfd", 1, memfd },
 	{ "args", 3, args },
 	{ "touch", 1, touch },
+	{ "hold", 1, hold },
 	{ "write", 2, write_out },
 	{ "spin", 1, spin },
+	{ "busy", 2, busy },
+	{ "woken", 3, woken },
+	{ "wake", 3, wake },
 	{ "segv", 0, segv },
 	{ "made-code", 0, made_code },
 };

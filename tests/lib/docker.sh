@@ -23,7 +23,8 @@ start_engine()
 	local i
 
 	engine_dir=$tmp/engine engine_group=menace-test-$$
-	mkdir "$engine_dir"
+	mkdir -p "$engine_dir" # there already where it is started again
+	rm -rf "$engine_dir/pid" "$engine_dir/exec" # of processes that have ended
 	at_exit stop_engine
 	setsid unshare --mount --net --pid --fork --kill-child --mount-proc dockerd \
 		--data-root "$engine_dir/data" --exec-root "$engine_dir/exec" \
@@ -67,4 +68,67 @@ stop_engine()
 		[ -n "$(find /sys/fs/cgroup -maxdepth 2 -type d -name "$engine_group")" ] || break
 		sleep 0.1
 	done
+}
+
+# with_own_leases: the test begins once more where /run/menace is its own, so that neither what other
+# tests leave is judged by it, nor what it leaves by them.  To be said first.
+with_own_leases()
+{
+	mkdir -p /run/menace || skip "/run/menace cannot be made"
+	with_own_mounts
+	mount -t tmpfs -o mode=0700 none /run/menace || skip "no tmpfs can be mounted"
+}
+
+# ours NAME...: ids of processes with these names, where with_own_leases was said; no others.
+ours()
+{
+	local name pid mine
+
+	mine=$(readlink /proc/self/ns/mnt)
+	for name; do
+		for pid in $(pgrep -x "$name"); do
+			[ "$(readlink "/proc/$pid/ns/mnt" 2>/dev/null)" != "$mine" ] || echo "$pid"
+		done
+	done
+}
+
+# nobody_cleans_up: within 30 seconds no keeper and no filler is left.
+nobody_cleans_up()
+{
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		[ -n "$(ours menace-docker menace-keeper menace-filler)" ] || return 0
+		sleep 0.1
+	done
+	fail "left: $(ours menace-docker menace-keeper menace-filler | xargs ps -f -p)"
+}
+
+# pool_has N: at least so many prepared containers wait, within 30 seconds.
+pool_has()
+{
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		[ "$("$menace" pool status --json | gojq '[.containers[]|select(.state == "ready")]|length')" -ge "$1" ] &&
+			return
+		sleep 0.1
+	done
+	fail "not $1 containers wait: $("$menace" pool status --json)"
+}
+
+# nothing_is_left: no container but the foreign one, where there is one, no record, lease or file.
+nothing_is_left()
+{
+	local i left
+
+	for ((i = 0; i < 100; i++)); do
+		left=$(engine_get '/containers/json?all=1' | jq -r '.[].Names[0]' | grep -vx /foreign)
+		left+=$(find /run/menace/pool /run/menace/leases -type f ! -name '.*' 2>/dev/null)
+		left+=$(find /run/menace -maxdepth 1 -name 'docker-*')
+		left+=$(ours menace-filler menace-keeper)
+		[ -n "$left" ] || return 0
+		sleep 0.1
+	done
+	fail "left: $left"
 }

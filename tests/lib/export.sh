@@ -61,6 +61,13 @@ put_records()
 	put_record 01m8grcbq84h03083qe5vt6fs0
 }
 
+# An export came to its end and had all records: what it could not take in, it only tells.
+assert_exported()
+{
+	assert_status 0
+	assert_eq "$stderr" "" "what the export says"
+}
+
 # check FORMAT [ARGUMENT...]: the checker of this format on $tmp/stdout; sets $checked.
 check()
 {

@@ -23,13 +23,19 @@ start_waiting()
 	inputs[$name]=$fd
 	wait_until 30 run_waits "$name" || fail "run $name does not begin"
 	# shellcheck disable=SC2034 # for the tests
-	id=$("$MENACE" top --json | jq -r --arg name "$name" '.runs[] | select(.name == $name) | .run_id')
+	id=$(id_of "$supervisor")
 }
 declare -A inputs
 
+# id_of PID: of the run whose supervisor that is; a name says less, as another test may use it too.
+id_of()
+{
+	"$MENACE" top --json | jq -r --argjson pid "$1" '.runs[] | select(.supervisor_pid == $pid) | .run_id'
+}
+
 run_waits()
 {
-	grep -q -x waiting "$tmp/$1.out"
+	grep -q -s -x waiting "$tmp/$1.out"
 }
 
 # go NAME: the program goes on.
@@ -44,6 +50,7 @@ go()
 # follow RUN FILE [OPTION...]: in the background, as $follower; it has connected when this returns.
 follow()
 {
+	rm -f "$2" # what another one heard is not heard by this one
 	"$MENACE" events --follow --json "$1" "${@:3}" >"$2" 2>"$2.err" &
 	# shellcheck disable=SC2034 # for the tests
 	follower=$!
@@ -58,7 +65,8 @@ end_of()
 	status=$?
 }
 
+# list_askers RUN: names of those that ask to follow it; with "" all, also those of other tests.
 list_askers()
 {
-	find /run/menace/leases -name '.follow-*' 2>/dev/null
+	find /run/menace/leases -name ".follow-$1*" 2>/dev/null
 }

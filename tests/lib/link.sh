@@ -9,19 +9,41 @@ need_link()
 	[ -x "$helpers/net-link" ] || skip "no test helpers in $helpers"
 }
 
-# 0: this kernel can delay packets.
+# 0: this kernel has sch_netem.
 has_netem()
 {
-	run --backend native --net loopback --set net.latency_ms=1 -- true
+	run --backend native --net loopback --set net.latency_ms=1 --set net.engine=netem -- true
 	[ "$status" -eq 0 ] && return 0
 	assert_status 125
 	assert_contains "$stderr" "this kernel has no sch_netem"
 	return 1
 }
 
-need_netem()
+# 0: there is the driver for the relay; what else may be missing is a fault.
+has_tun()
 {
-	has_netem || skip "no sch_netem"
+	run --backend native --net loopback --set net.latency_ms=1 --set net.engine=tun -- true
+	[ "$status" -eq 0 ] && return 0
+	assert_status 125
+	assert_contains "$stderr" "tun: open /dev/net/tun: "
+	return 1
+}
+
+# Sets delay_engines: those that can delay packets here.
+need_delay_engines()
+{
+	need_root
+	delay_engines=()
+	! has_netem || delay_engines+=(netem)
+	! has_tun || delay_engines+=(tun)
+	[ ${#delay_engines[@]} -gt 0 ] || skip "neither sch_netem nor /dev/net/tun"
+}
+
+need_tun()
+{
+	need_root
+	has_tun || skip "no /dev/net/tun"
+	[ -x "$helpers/net-link" ] || skip "no test helpers in $helpers"
 }
 
 # Options of menace-run for conditions of this kernel's making: shaped KEY=VALUE...
@@ -46,7 +68,7 @@ send()
 
 link()
 {
-	jq -r ".$1" <<<"$link"
+	gojq -r ".$1" <<<"$link"
 }
 
 shaping()
@@ -74,15 +96,4 @@ near()
 twice()
 {
 	"$@" || "$@"
-}
-
-# patiently COMMAND...: where times are measured, a machine that others keep busy gets more chances.
-patiently()
-{
-	local i
-
-	for ((i = 0; i < 5; i++)); do
-		"$@" && return
-	done
-	return 1
 }

@@ -3,6 +3,8 @@
 #
 # What the tests of --net stub share; after system.sh
 
+. "$repo/tests/lib/denials.sh"
+
 need_root
 
 # stub [OPTIONS] -- PROGRAM...: a run whose network is mocks.

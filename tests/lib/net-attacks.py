@@ -7,8 +7,10 @@ every_way_out_is_denied_and_told.sh; the servers are those of outside.py.
 
 import ctypes
 import errno
+import mmap
 import os
 import select
+import signal
 import socket
 import ssl
 import struct
@@ -33,6 +35,73 @@ def tcp(address, port, data=b"GET / HTTP/1.0\r\n\r\n", flags=0):
         return s.recv(4096)
 
 
+def packed(family, address, port):
+    """A socket address as the kernel reads it."""
+    binary = socket.inet_pton(family, address)
+    if family == socket.AF_INET:
+        return struct.pack("=HH4s8x", family, socket.htons(port), binary)
+    return struct.pack("=HHI16sI", family, socket.htons(port), 0, binary, 0)
+
+
+def sendmmsg(s, to):
+    """The same datagram twice, by one call."""
+    libc.sendmmsg.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int]
+    name = ctypes.create_string_buffer(to, len(to))
+    byte = ctypes.create_string_buffer(b"x")
+    iov = (ctypes.c_size_t * 2)(ctypes.addressof(byte), 1)
+    head = struct.pack("@PIPNPNi", ctypes.addressof(name), len(to), ctypes.addressof(iov), 1, 0, 0, 0)
+    vector = ctypes.create_string_buffer((head + b"\0" * (64 - len(head))) * 2)
+    if libc.sendmmsg(s.fileno(), vector, 2, 0) < 0:
+        raise OSError(ctypes.get_errno(), "sendmmsg")
+
+
+def without_family(address, port):
+    """An address of no family, which the kernel takes for an IPv4 one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        sendmmsg(s, b"\0\0" + packed(socket.AF_INET, address, port)[2:])
+        s.settimeout(0.5)
+        return s.recv(4096)
+
+
+def in_child(attack):
+    """Another process of the run tries."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os._exit(bool(attack()))
+        except OSError as e:
+            os._exit(e.errno << 1 & 255)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status & 1 == 0:
+        raise OSError(status >> 1, "child")
+    return b"from a child"
+
+
+def in_thread(attack):
+    """Another thread tries."""
+    got = []
+
+    def body():
+        try:
+            got.append(attack())
+        except OSError as e:
+            got.append(e)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    if isinstance(got[0], OSError):
+        raise got[0]
+    return got[0]
+
+
+def fastopen_by_sendmsg(address, port):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as s:
+        s.settimeout(TIMEOUT)
+        s.sendmsg([b"GET / HTTP/1.0\r\n\r\n"], [], 0x20000000, (address, port))
+        return s.recv(4096)
+
+
 def udp(address, port, data=b"x", way="sendto"):
     """Sends; that nothing has arrived is for the log of the outside to show."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -42,6 +111,8 @@ def udp(address, port, data=b"x", way="sendto"):
             s.sendto(data, (address, port))
         elif way == "sendmsg":
             s.sendmsg([data], [], 0, (address, port))
+        elif way == "sendmmsg":
+            sendmmsg(s, packed(family, address, port))
         else:
             s.connect((address, port))
             s.send(data)
@@ -155,24 +226,34 @@ def urgent():
 
 
 def race():
-    """Another thread changes the address while connect looks at it."""
+    """Another process changes the address while connect looks at it, until that has hit.
+
+    It counts its turns.  Between two tries it stops anywhere in a turn, or does not stop at all: so
+    of the tries that come after a turn each meets the one address as likely as the other.
+    """
     libc.connect.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint]
-    at = (ctypes.c_char * 16)()
+    shared = mmap.mmap(-1, mmap.PAGESIZE)
+    at = (ctypes.c_char * 16).from_buffer(shared)
     goods = struct.pack("=HH4s8x", 2, socket.htons(80), socket.inet_aton("203.0.113.12"))
     bads = struct.pack("=HH4s8x", 2, socket.htons(80), socket.inet_aton("203.0.113.15"))
-    stop = []
-
-    def flip():
-        while not stop:
-            ctypes.memmove(at, bads, 16)
-            ctypes.memmove(at, goods, 16)
-
-    thread = threading.Thread(target=flip)
-    thread.start()
+    turns = ctypes.c_uint64.from_buffer(shared, 64)
+    ctypes.memmove(at, goods, 16)
+    pid = os.fork()
+    while pid == 0:
+        ctypes.memmove(at, bads, 16)
+        turns.value += 1
+        ctypes.memmove(at, goods, 16)
+    tries = refused = turned = last = 0
+    end = time.monotonic() + 10 * TIMEOUT
     try:
-        for _ in range(300):
+        while (tries < 300 or turned < 50 or not refused) and time.monotonic() < end:
+            tries += 1
+            now = turns.value
+            turned += now != last
+            last = now
             with socket.socket() as s:
                 if libc.connect(s.fileno(), at, 16) < 0:
+                    refused += 1
                     continue
                 try:
                     other = s.getpeername()[0] == "203.0.113.15"
@@ -183,8 +264,8 @@ def race():
                 except OSError:
                     pass
     finally:
-        stop.append(1)
-        thread.join()
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
     return b""
 
 
@@ -276,6 +357,14 @@ attacks = {
     "udp": lambda: udp("203.0.113.18", 7002),
     "udp-allowed": lambda: udp("203.0.113.12", 7002),
     "udp-sendmsg": lambda: udp("203.0.113.19", 7002, way="sendmsg"),
+    "sendmsg-ipv6": lambda: udp("2001:db8::12", 7002, way="sendmsg"),
+    "sendmsg-mapped": lambda: udp("::ffff:203.0.113.21", 53, way="sendmsg"),
+    "sendmsg-thread": lambda: in_thread(lambda: udp("203.0.113.22", 7002, way="sendmsg")),
+    "sendmsg-child": lambda: in_child(lambda: udp("203.0.113.23", 7002, way="sendmsg")),
+    "no-family": lambda: without_family("203.0.113.24", 7002),
+    "sendmsg-tcp": lambda: fastopen_by_sendmsg("203.0.113.25", 80),
+    "sendmmsg": lambda: udp("203.0.113.26", 7002, way="sendmmsg"),
+    "sendmmsg-ipv6": lambda: udp("2001:db8::13", 7002, way="sendmmsg"),
     "udp-connected": lambda: udp("203.0.113.12", 443, way="connect"),
     "udp-ipv6": lambda: udp("2001:db8::10", 7002),
     "resolver": lambda: udp("203.0.113.53", 53),
@@ -320,6 +409,8 @@ attacks = {
     "connect": lambda: http("CONNECT tunnel.example:443 HTTP/1.1\n" + H),
     "raw": lambda: make(2, 3, 1),
     "raw-ipv6": lambda: make(10, 3, 58),
+    "ping": lambda: make(2, 2, 1),
+    "ping-ipv6": lambda: make(10, 2, 58),
     "packet": lambda: make(17, 3, socket.htons(3)),
     "netfilter": lambda: make(16, 3, 12),
     "vsock": lambda: make(40, 1),

@@ -5,8 +5,8 @@
 #
 # A test says, before anything else,
 #
-#	. "$(dirname "$0")/../../lib/outside.sh"
-#	. "$(dirname "$0")/../../lib/system.sh"
+#	. "${0%/*}/../../lib/outside.sh"
+#	. "${0%/*}/../../lib/system.sh"
 #	start_outside
 #
 # and is then in a network namespace of its own (203.0.113.254, 2001:db8::fe), which stands for the
@@ -20,6 +20,8 @@ if [ -z "${MENACE_OUTSIDE:-}" ]; then
 	fi
 	MENACE_OUTSIDE=1 exec unshare -n bash "$0" "$@"
 fi
+
+. "${BASH_SOURCE[0]%/*}/denials.sh"
 
 # The processes of this test only: each by its pid.
 stop_outside()
@@ -69,6 +71,12 @@ start_outside()
 	ip link set inner0 up
 	: >"$tmp/linked"
 	wait_until 20 test -e "$tmp/ready" || fail "the outside did not start: $(cat "$tmp/outside.out")"
+	wait_until 20 link_is_up || fail "the link is not up: $(ip -o link show inner0)"
+}
+
+link_is_up()
+{
+	[[ $(ip -o link show inner0) == *" state UP "* ]]
 }
 
 other_namespace()

@@ -18,6 +18,8 @@ need_machine()
 	[ -z "${MENACE_VM:-}" ] || skip "this is a virtual machine already"
 	MENACE_QEMU_KERNEL=$(compgen -G "${MENACE_VM_CACHE:-/var/cache/menace-vm}/*/boot/vmlinuz-*" | head -n 1)
 	[ -n "$MENACE_QEMU_KERNEL" ] || skip "no kernel image for a guest"
+	# The most that there may be: others keep this machine busy.
+	export MENACE_QEMU_BOOT_TIMEOUT=45s
 }
 
 # fake_kernel: a tree that looks like a kernel's package, enough for a machine that runs none.
@@ -35,12 +37,29 @@ fake_kernel()
 	export MENACE_QEMU_KERNEL=$tmp/guest/boot/vmlinuz-9.9
 }
 
-# fake_qemu WHAT: from now on QEMU is tests/helpers/fake-qemu.c, which does that.
+# fake_qemu WHAT: from now on QEMU is tests/helpers/fake-qemu.c, which does that, and knows nothing of templates.
 fake_qemu()
 {
 	need_file "$MENACE_HELPERS/fake-qemu"
 	cp "$MENACE_HELPERS/fake-qemu" "$tmp/qemu-$1" || fail "cannot copy the helper"
-	export MENACE_QEMU_PROGRAM=$tmp/qemu-$1
+	export MENACE_QEMU_PROGRAM=$tmp/qemu-$1 MENACE_QEMU_TEMPLATE=0
+}
+
+# fake_run WHAT SIZE [CODE]: as fake_qemu, where the program has written so many bytes and ended with that code.
+# QEMU is in $tmp/WHAT, and so is the file "output".
+fake_run()
+{
+	fake_qemu "$1"
+	mkdir -p "$tmp/$1" && mv "$MENACE_QEMU_PROGRAM" "$tmp/$1/" || fail "cannot move the helper"
+	export MENACE_QEMU_PROGRAM=$tmp/$1/qemu-$1
+	head -c "$2" /dev/urandom | base64 -w 0 | head -c "$2" >"$tmp/$1/output"
+	case $1 in
+	tells | blurts) echo "{\"exit\": ${3:-0}}" >"$tmp/$1/result" ;;
+	*)
+		"$MENACE_RUN" -q --backend native -o "$tmp/$1/native" sh -c "exit ${3:-0}"
+		gojq 'del(.store)' "$tmp/$1/native" >"$tmp/$1/result" || fail "cannot make a result"
+		;;
+	esac
 }
 
 diagnostics()

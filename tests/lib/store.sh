@@ -29,6 +29,16 @@ edit()
 	END
 }
 
+# new_store: from now on an empty one, for a try that begins anew.
+new_store()
+{
+	local folder
+
+	folder=$(mktemp -d "$tmp/kept.XXXXXX") || fail "no new store"
+	store=$folder/menace.db
+	export MENACE_STORE=$store
+}
+
 # count_runs: in the store.
 count_runs()
 {
@@ -47,8 +57,7 @@ mount_kept()
 {
 	need_root
 	need_program unshare mount
-	[ -n "${IN_NAMESPACE-}" ] ||
-		IN_NAMESPACE=1 exec unshare --mount --propagation private "$0"
+	with_own_mounts
 	mount -t tmpfs -o "mode=700,$1" none "$tmp/kept" || fail "no tmpfs"
 	at_exit umount -l "$tmp/kept"
 }

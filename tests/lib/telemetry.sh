@@ -5,13 +5,13 @@
 # machine, gone with the test
 
 helper=$MENACE_HELPERS/processes
-loader=$(dirname "$MENACE_RUN")/menace-probe-load
+loader=${MENACE_RUN%/*}/menace-probe-load
 
 # json as in system.sh, with execs and crashes: the details of these events with exe or name, comm and
 # boot_ns beside them.
 json()
 {
-	jq -r 'def of($type; $object): [.telemetry.events[] | select(.type == $type)
+	gojq -r 'def of($type; $object): [.telemetry.events[] | select(.type == $type)
 			| .detail + {($object): .object, comm, boot_ns}];
 		def execs: of("exec"; "exe");
 		def crashes: of("crash"; "name");

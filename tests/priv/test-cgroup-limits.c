@@ -15,7 +15,7 @@ static int sweep_last(void **state)
 {
 	(void)state;
 	reap_all();
-	return last_name[0] ? mr_cgroup_sweep(host, last_name, 2000, NULL) : 0;
+	return last_name[0] ? mr_cgroup_sweep(host, last_name, PATIENCE_MS, NULL) : 0;
 }
 
 static struct mr_cgroup *make(const char *stem, const struct mr_limits *limits, unsigned int extra)
@@ -198,7 +198,7 @@ static void oom_is_an_event_a_count_and_a_level(void **state)
 	assert_int_equal(p.events, mr_cgroup_host_mode(host) == MR_CGROUP_V2 ? POLLPRI : POLLIN);
 	assert_int_equal(poll(&p, 1, 0), 0); /* nothing yet */
 	pid = spawn(cg, touch_memory, &touch);
-	assert_int_equal(poll(&p, 1, 5000), 1);
+	assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
 	assert_true(p.revents & p.events);
 	assert_int_equal(wait_status(pid), SIGKILL);
 	s = stats_of(cg);
@@ -326,36 +326,48 @@ static void pids_without_limit(void **state)
 	pids_case(MR_UNLIMITED, 7, 60);
 }
 
-static int spin_half_a_second(void *arg)
+static uint64_t read_clock_us(clockid_t clock)
 {
-	struct timespec t, start;
+	struct timespec t;
 
-	(void)arg;
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do
-		clock_gettime(CLOCK_MONOTONIC, &t);
-	while ((t.tv_sec - start.tv_sec) * 1000 + (t.tv_nsec - start.tv_nsec) / 1000000 < 500);
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Of the processor's time, which is the same however busy the machine is. */
+static int spin(void *arg)
+{
+	const uint64_t us = *(const uint64_t *)arg;
+
+	while (read_clock_us(CLOCK_PROCESS_CPUTIME_ID) < us)
+		;
 	return 0;
 }
 
 static void cpu_share_is_kept_and_throttling_counted(void **state)
 {
 	const struct mr_limits l = { MR_UNLIMITED, MR_UNLIMITED, MR_UNLIMITED, 5000, 50000, false };
+	const uint64_t began_us = read_clock_us(CLOCK_MONOTONIC);
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_cgroup *cg = make("cpu", &l, 0);
 	struct mr_cgroup_stats s;
-	uint64_t usage = 0;
+	uint64_t usage = 0, us = 50000;
+	int n = 0;
 
 	(void)state;
-	assert_int_equal(wait_status(spawn(cg, spin_half_a_second, NULL)), 0);
-	s = stats_of(cg);
+	/* On a busy machine others may leave it no more than its share, for a while. */
+	do {
+		assert_int_equal(wait_status(spawn(cg, spin, &us)), 0);
+		s = stats_of(cg);
+		assert_true(s.cpu_throttled_us != MR_STAT_UNKNOWN);
+	} while (s.cpu_throttled_us <= 100000 && ++n < 20);
 	assert_ok(mr_cgroup_cpu_usage_us(cg, &usage, &err));
 	/* the last time slice of a process is booked a moment after it was reaped */
 	assert_in_range(usage, s.cpu_usage_us, s.cpu_usage_us + 20000);
-	/* a tenth of 500 ms is 50; without a limit it would be 500 */
-	assert_in_range(usage, 10000, 150000);
+	/* a tenth of the time that goes by; without a limit all of it, on an idle machine */
+	assert_in_range(usage, 40000, (read_clock_us(CLOCK_MONOTONIC) - began_us) * 3 / 10);
 	assert_true(s.cpu_nr_throttled > 0 && s.cpu_nr_throttled != MR_STAT_UNKNOWN);
-	assert_true(s.cpu_throttled_us > 100000 && s.cpu_throttled_us != MR_STAT_UNKNOWN);
+	assert_true(s.cpu_throttled_us > 100000);
 	end(cg);
 }
 
@@ -364,9 +376,10 @@ static void cpu_without_limit(void **state)
 	const struct mr_limits l = NO_LIMITS;
 	struct mr_cgroup *cg = make("free", &l, 0);
 	struct mr_cgroup_stats s;
+	uint64_t us = 200000;
 
 	(void)state;
-	assert_int_equal(wait_status(spawn(cg, spin_half_a_second, NULL)), 0);
+	assert_int_equal(wait_status(spawn(cg, spin, &us)), 0);
 	s = stats_of(cg);
 	assert_true(s.cpu_usage_us > 150000 && s.cpu_usage_us != MR_STAT_UNKNOWN);
 	if (mr_cgroup_host_mode(host) == MR_CGROUP_HYBRID)
@@ -400,7 +413,7 @@ static void bomb_case(bool fallback)
 	assert_ok(mr_cgroup_pids(cg, NULL, 0, &n, &err));
 	assert_in_range(n, 2, 64);
 	if (fallback)
-		assert_ok(mr_tree_kill(mr_cgroup_v2_fd(cg), 5000, &err));
+		assert_ok(mr_tree_kill(mr_cgroup_v2_fd(cg), PATIENCE_MS, &err));
 	else
 		assert_ok(mr_cgroup_kill(cg, &err));
 	wait_unpopulated(cg);
@@ -440,7 +453,7 @@ static void fallback_kill_reaches_below_and_stopped_ones(void **state)
 	sub = openat(mr_cgroup_v2_fd(cg), "sub", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	below = spawn_at(sub, cg, pause_forever, NULL);
 	assert_true(below > 0);
-	assert_ok(mr_tree_kill(mr_cgroup_v2_fd(cg), 5000, &err));
+	assert_ok(mr_tree_kill(mr_cgroup_v2_fd(cg), PATIENCE_MS, &err));
 	assert_int_equal(mr_cgroup_populated(cg, &err), 0);
 	assert_int_equal(wait_status(stopped), SIGKILL);
 	assert_int_equal(wait_status(below), SIGKILL);

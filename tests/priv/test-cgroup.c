@@ -44,6 +44,57 @@ static void nothing_is_left_after_a_life(void **state)
 	assert_int_equal(count_fds(), fds);
 }
 
+static int open_of(const char *path)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	char text[300];
+
+	snprintf(text, sizeof(text), "1:name=systemd:/elsewhere\n0::%s\n", path);
+	return mr_cgroup_open_of(text, &err);
+}
+
+static void the_group_of_another_process_is_found(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	mr_auto_close int fd = -1;
+	struct mr_cgroup *cg;
+	char path[160];
+	struct stat st;
+
+	(void)state;
+	assert_ok(mr_cgroup_new(host, own_name("of"), &some_limits, 0, &cg, &err));
+	fd = open_of(mr_cgroup_path(cg));
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_ino, mr_cgroup_id(cg));
+	snprintf(path, sizeof(path), "%s/none", mr_cgroup_path(cg));
+	assert_int_equal(open_of(path), -ENOENT);
+	snprintf(path, sizeof(path), "/..%s", mr_cgroup_path(cg)); /* of a group outside ours */
+	assert_int_equal(open_of(path), -ENOENT);
+	assert_int_equal(mr_cgroup_open_of("1:memory:/\n", &err), -ENOENT);
+	assert_ok(mr_cgroup_destroy(cg, &err));
+	mr_cgroup_free(cg);
+}
+
+static void with_more_to_come_the_parent_stays(void **state)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	const char *name = own_name("stays");
+	struct mr_cgroup_host *h;
+	struct mr_cgroup *cg;
+
+	(void)state;
+	assert_ok(mr_cgroup_detect(&h, &err));
+	mr_cgroup_host_keep_parent(h);
+	assert_ok(mr_cgroup_new(h, name, &some_limits, 0, &cg, &err));
+	assert_ok(mr_cgroup_destroy(cg, &err));
+	assert_int_equal(count_left(name), 0);
+	assert_int_equal(faccessat(h->h[0].base_fd, MR_CGROUP_PARENT, F_OK, 0), 0);
+	mr_cgroup_free(cg);
+	mr_cgroup_host_free(h);
+	assert_int_equal(count_empty_parents(), 0);
+}
+
 static void bad_names_are_refused(void **state)
 {
 	static const char *const names[] = { "", ".", "..", "../x", "a/b", "a b", "a\n" };
@@ -266,7 +317,7 @@ static void one_of_many_gets_a_name(void **state)
 	}
 	assert_int_equal(winners, 1);
 	assert_int_not_equal(count_left(name), 0);
-	assert_ok(mr_cgroup_sweep(host, name, 1000, &err));
+	assert_ok(mr_cgroup_sweep(host, name, PATIENCE_MS, &err));
 	assert_int_equal(count_left(name), 0);
 }
 
@@ -302,7 +353,7 @@ static void sweep_ends_what_a_killed_creator_left(void **state)
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(wait_status(pid), SIGKILL);
 	assert_int_not_equal(count_left(name), 0);
-	assert_ok(mr_cgroup_sweep(host, name, 2000, &err));
+	assert_ok(mr_cgroup_sweep(host, name, PATIENCE_MS, &err));
 	assert_int_equal(count_left(name), 0);
 	/* both sleepers came to us and died of the sweep */
 	assert_true(waitpid(-1, NULL, 0) > 0);
@@ -333,7 +384,7 @@ static void sweep_after_a_kill_at_any_instant(void **state)
 		nanosleep(&t, NULL); /* the instant is the point; nothing depends on it */
 		kill(pid, SIGKILL);
 		assert_int_equal(wait_status(pid), SIGKILL);
-		assert_ok(mr_cgroup_sweep(host, name, 2000, &err));
+		assert_ok(mr_cgroup_sweep(host, name, PATIENCE_MS, &err));
 		assert_int_equal(count_left(name), 0);
 		reap_all();
 	}
@@ -365,7 +416,7 @@ static void sweep_without_the_v2_group(void **state)
 	snprintf(path, sizeof(path), MR_CGROUP_PARENT "/%s", name);
 	assert_int_equal(unlinkat(host->h[0].base_fd, path, AT_REMOVEDIR), 0);
 	mr_cgroup_free(cg);
-	assert_ok(mr_cgroup_sweep(host, name, 2000, &err));
+	assert_ok(mr_cgroup_sweep(host, name, PATIENCE_MS, &err));
 	assert_int_equal(count_left(name), 0);
 	assert_int_equal(wait_status(pid), SIGKILL);
 	close(ready[0]);
@@ -404,6 +455,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_left_after_a_life),
+		cmocka_unit_test(the_group_of_another_process_is_found),
+		cmocka_unit_test(with_more_to_come_the_parent_stays),
 		cmocka_unit_test(bad_names_are_refused),
 		cmocka_unit_test(names_of_kernel_files_are_no_groups),
 		cmocka_unit_test(a_name_is_given_once),

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,8 +28,17 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 
+/* In the calling process's namespace; a kernel without it has no switch. */
+static bool switch_ipv6_off(void)
+{
+	mr_auto_close int fd =
+		open("/proc/sys/net/ipv6/conf/all/disable_ipv6", O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? errno == ENOENT : write(fd, "1", 1) == 1;
+}
+
 /* A process in a namespace of its own, that ends with our end of the pipe. */
-static pid_t start_other(int *ret_end)
+static pid_t start_other(bool without_ipv6, int *ret_end)
 {
 	int ready[2], end[2];
 	char byte;
@@ -39,7 +49,10 @@ static pid_t start_other(int *ret_end)
 	pid = fork();
 	if (pid == 0) {
 		close(end[1]);
-		if (unshare(CLONE_NEWNET) < 0 || write(ready[1], "", 1) != 1)
+		if (unshare(CLONE_NEWNET) < 0)
+			_exit(1);
+		byte = (char)(without_ipv6 && !switch_ipv6_off());
+		if (write(ready[1], &byte, 1) != 1)
 			_exit(1);
 		_exit(read(end[0], &byte, 1) == 0 ? 0 : 1);
 	}
@@ -48,6 +61,7 @@ static pid_t start_other(int *ret_end)
 	close(end[0]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
+	assert_int_equal(byte, 0);
 	*ret_end = end[1];
 	return pid;
 }
@@ -81,11 +95,29 @@ static void who_makes_doors_is_at_home_again(void **state)
 {
 	const ino_t home = own_namespace();
 	int end;
-	pid_t other = start_other(&end);
+	pid_t other = start_other(false, &end);
 
 	(void)state;
 	assert_int_equal(make_doors(other), 0);
 	assert_true(own_namespace() == home);
+	stop_other(other, end);
+}
+
+static void without_ipv6_there_are_doors_of_ipv4(void **state)
+{
+	static const struct mr_anyip_prefix everything[] = { { .family = AF_INET },
+							     { .family = AF_INET6 } };
+	struct mr_doors doors = MR_DOORS_INIT;
+	struct mr_error err = MR_ERROR_INIT;
+	int end;
+	pid_t other = start_other(true, &end);
+
+	(void)state;
+	if (mr_doors_open(other, everything, N_ELEMENTS(everything), &doors, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(doors.without_ipv6, 1);
+	assert_int_equal(doors.n_routes, 1);
+	mr_doors_close(&doors);
 	stop_other(other, end);
 }
 
@@ -125,7 +157,7 @@ static _Noreturn void make_without_way_home(pid_t pid)
 static void who_cannot_go_home_is_no_more(void **state)
 {
 	int end, status;
-	pid_t other = start_other(&end), child = fork();
+	pid_t other = start_other(false, &end), child = fork();
 
 	(void)state;
 	if (child == 0)
@@ -140,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_makes_doors_is_at_home_again),
+		cmocka_unit_test(without_ipv6_there_are_doors_of_ipv4),
 		cmocka_unit_test(who_cannot_go_home_is_no_more),
 	};
 

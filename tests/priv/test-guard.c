@@ -43,7 +43,8 @@ static void each_program_hangs_where_it_is_said_to(void **state)
 	(void)state;
 	snprintf(name, sizeof(name), "test-guard-%d", getpid());
 	assert_int_equal(mr_cgroup_new(host, name, &limits, 0, &group, &err), 0);
-	assert_int_equal(mr_guard_attach(&guard, mr_cgroup_v2_fd(group), &err), 0);
+	assert_int_equal(mr_guard_attach(&guard, MR_GUARD_CONNECTS, mr_cgroup_v2_fd(group), &err),
+			 0);
 	assert_int_equal(mr_guard_verify(&guard, mr_cgroup_id(group), &err), 0);
 	assert_int_equal(mr_guard_verify(&guard, mr_cgroup_id(group) + 1, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "menace_connect4 hangs at "));

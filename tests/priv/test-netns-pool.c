@@ -15,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -286,6 +288,121 @@ static void test_no_more_are_kept_than_asked_for(void **state)
 	make_pool(NULL);
 }
 
+/* Only those that may be kept are looked into: the others take a descriptor each. */
+static void test_what_is_not_kept_takes_one_descriptor(void **state)
+{
+	const int begin = count_fds();
+	int ns[6];
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(ns); i++)
+		ns[i] = take();
+	assert_true(count_fds() - begin <= 2 * (int)mr_netns_pool_fds() + 4);
+	assert_true(count_fds() - begin >= 2 * ((int)mr_netns_pool_fds() - 4) + 4);
+	for (size_t i = N_ELEMENTS(ns); i > 2; i--)
+		assert_int_equal(mr_netns_pool_give(pool, ns[i - 1]), 0);
+	assert_int_equal(mr_netns_pool_give(pool, ns[0]), 1);
+	assert_int_equal(mr_netns_pool_give(pool, ns[1]), 1);
+	assert_int_equal(take(), ns[1]);
+	assert_int_equal(mr_netns_pool_give(pool, ns[1]), 1);
+	/* A place that has become free is another's. */
+	ns[0] = take();
+	ns[1] = take();
+	assert_int_equal(within(ns[0], run_words, "ip link set lo mtu 1500"), 0);
+	assert_int_equal(mr_netns_pool_give(pool, ns[0]), 0);
+	ns[0] = take();
+	assert_int_equal(mr_netns_pool_give(pool, ns[0]), 1);
+	assert_int_equal(mr_netns_pool_give(pool, ns[1]), 1);
+	pool = mr_netns_pool_free(pool);
+	make_pool(NULL);
+}
+
+/* In a process of its own, whose limit leaves so many descriptors: the errno, or 0 for a namespace, which
+ * must not be kept. */
+static int take_with(const void *left)
+{
+	struct rlimit limit = { 0, 0 };
+	struct mr_error err = MR_ERROR_INIT;
+	int before, next, ns;
+
+	pool = NULL;
+	if (mr_netns_pool_new(2, &pool, &err) < 0)
+		return 120;
+	before = count_fds();
+	next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	close(next);
+	limit.rlim_cur = limit.rlim_max = (rlim_t)next + *(const rlim_t *)left;
+	if (next < 0 || setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 121;
+	ns = mr_netns_pool_take(pool, &err);
+	if (ns < 0)
+		return strstr(err.msg, "open a new network namespace: Too many open files; ") ==
+				       err.msg
+			       ? -ns
+			       : 122;
+	/* The others were closed again: they are the run's to have. */
+	if (count_fds() != before + 1)
+		return 123;
+	return mr_netns_pool_give(pool, ns) == 0 ? 0 : 124;
+}
+
+/* In a process of its own, root of a user namespace: 0 where there is no pool and it is where it was. */
+static int pool_without_a_way_home(void)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct stat before, after;
+
+	pool = NULL;
+	if (stat("/proc/thread-self/ns/net", &before) < 0 || unshare(CLONE_NEWUSER) < 0)
+		return 120;
+	if (mr_netns_pool_new(2, &pool, &err) != 0 || pool)
+		return 121;
+	if (stat("/proc/thread-self/ns/net", &after) < 0 || before.st_ino != after.st_ino)
+		return 122;
+	/* In one that is its own there is one. */
+	if (unshare(CLONE_NEWNET) < 0 || mr_netns_pool_new(2, &pool, &err) != 0 || !pool)
+		return 123;
+	return mr_netns_pool_take(pool, &err) >= 0 ? 0 : 124;
+}
+
+static void test_there_is_none_where_no_way_leads_home(void **state)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(pool_without_a_way_home());
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static int limited(unsigned int left)
+{
+	const rlim_t room = left;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		/* No numbers are free below the ones that count. */
+		for (int fd = open("/dev/null", O_RDONLY); fd >= 0 && fd < 60;)
+			fd = dup(fd);
+		_exit(take_with(&room));
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+}
+
+static void test_too_few_descriptors_are_told_as_what_they_are(void **state)
+{
+	(void)state;
+	assert_int_equal(limited(0), EMFILE);
+	for (unsigned int left = 1; left < 5; left++)
+		assert_int_equal(limited(left), 0);
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -334,6 +451,9 @@ int main(void)
 		cmocka_unit_test(test_a_sysctl_that_is_not_as_it_was_throws_it_away),
 		cmocka_unit_test(test_a_stranger_is_closed),
 		cmocka_unit_test(test_no_more_are_kept_than_asked_for),
+		cmocka_unit_test(test_what_is_not_kept_takes_one_descriptor),
+		cmocka_unit_test(test_too_few_descriptors_are_told_as_what_they_are),
+		cmocka_unit_test(test_there_is_none_where_no_way_leads_home),
 		cmocka_unit_test(test_a_turn_is_short),
 	};
 

@@ -69,6 +69,10 @@ static void what_reads_is_answered(void **state)
 		{ "SELECT name FROM sqlite_schema WHERE name = 'runs'", "[{\"name\":\"runs\"}]" },
 		{ "EXPLAIN QUERY PLAN SELECT 1", NULL }, /* not asked for: either way, no harm */
 		{ "SELECT 1 WHERE 0", "[]" },
+		/* No column is lost that has the name of another. */
+		{ "SELECT a.run_id, b.run_id, 1 AS n FROM runs AS a, runs AS b WHERE a.run_id < "
+		  "b.run_id",
+		  "[{\"run_id\":\"a\",\"run_id:2\":\"b\",\"n\":1}]" },
 	};
 
 	(void)state;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -46,6 +47,27 @@ static void members_are_sorted_as_utf16(void **state)
 		     "{\"\\r\":2,\"1\":4,\"\xc2\x80\":6,\"\xc3\xb6\":7,\"\xe2\x82\xac\":1,"
 		     "\"\xf0\x9f\x98\x80\":5,\"\xef\xac\xb3\":3}");
 	assert_canon("{\"ab\": 1, \"a\": 2, \"\": 3}", "{\"\":3,\"a\":2,\"ab\":1}");
+}
+
+/* Large objects are sorted in another way. */
+static void any_number_of_members_is_sorted(void **state)
+{
+	(void)state;
+	for (int n = 1; n <= 100; n++) {
+		char input[2048] = "{", expected[2048] = "{";
+
+		for (int i = 0; i < n; i++) {
+			size_t to = strlen(input), from = strlen(expected);
+
+			snprintf(input + to, sizeof(input) - to, "%s\"k%02d\":%d", i ? "," : "",
+				 n - 1 - i, i);
+			snprintf(expected + from, sizeof(expected) - from, "%s\"k%02d\":%d",
+				 i ? "," : "", i, n - 1 - i);
+		}
+		strncat(input, "}", sizeof(input) - strlen(input) - 1);
+		strncat(expected, "}", sizeof(expected) - strlen(expected) - 1);
+		assert_canon(input, expected);
+	}
 }
 
 /* RFC 8785, appendix B. */
@@ -111,6 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(literals_numbers_and_strings),
 		cmocka_unit_test(members_are_sorted_as_utf16),
+		cmocka_unit_test(any_number_of_members_is_sorted),
 		cmocka_unit_test(doubles_are_printed_as_ecmascript_does),
 		cmocka_unit_test(whole_numbers_beyond_2_to_the_53_are_texts),
 		cmocka_unit_test(a_nul_is_escaped_and_not_an_end),

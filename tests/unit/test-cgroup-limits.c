@@ -422,18 +422,18 @@ static void names(void **state)
 	(void)state;
 	memset(name, 'a', sizeof(name));
 	name[MR_CGROUP_NAME_MAX + 1] = '\0';
-	assert_false(mr_hierarchy_name_ok(name));
+	assert_false(mr_cgroup_name_ok(name));
 	name[MR_CGROUP_NAME_MAX] = '\0';
-	assert_true(mr_hierarchy_name_ok(name));
-	assert_true(mr_hierarchy_name_ok("run-1.2_X"));
-	assert_true(mr_hierarchy_name_ok("-rf"));
-	assert_true(mr_hierarchy_name_ok("..."));
-	assert_false(mr_hierarchy_name_ok(""));
-	assert_false(mr_hierarchy_name_ok("."));
-	assert_false(mr_hierarchy_name_ok(".."));
-	assert_false(mr_hierarchy_name_ok("a/b"));
-	assert_false(mr_hierarchy_name_ok("a\nb"));
-	assert_false(mr_hierarchy_name_ok("\xc3\xa4"));
+	assert_true(mr_cgroup_name_ok(name));
+	assert_true(mr_cgroup_name_ok("run-1.2_X"));
+	assert_true(mr_cgroup_name_ok("-rf"));
+	assert_true(mr_cgroup_name_ok("..."));
+	assert_false(mr_cgroup_name_ok(""));
+	assert_false(mr_cgroup_name_ok("."));
+	assert_false(mr_cgroup_name_ok(".."));
+	assert_false(mr_cgroup_name_ok("a/b"));
+	assert_false(mr_cgroup_name_ok("a\nb"));
+	assert_false(mr_cgroup_name_ok("\xc3\xa4"));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -160,6 +161,23 @@ static void each_loss_is_in_the_receipt(void **state)
 		"by itself\"}],\"name\":\"docker\",\"why\":\"a reason\"}}}");
 }
 
+static bool states_telemetry(json_t *telemetry)
+{
+	const struct mr_choice choice = { MR_BACKEND_DOCKER, "", MR_NEED_BIT(telemetry) };
+	mr_auto_json json_t *result = json_pack("{s:{}, s:o}", "receipt", "telemetry", telemetry);
+
+	mr_choice_put(&choice, result);
+	return json_array_size(mr_json_at(result, "receipt", "backend", "losses")) == 1;
+}
+
+static void what_may_be_lost_is_not_where_it_is_there(void **state)
+{
+	(void)state;
+	assert_true(states_telemetry(json_null()));
+	assert_true(states_telemetry(json_pack("{s:n}", "level")));
+	assert_false(states_telemetry(json_pack("{s:s}", "level", "basic")));
+}
+
 static uint64_t needs_of(const char *const *assignments)
 {
 	struct mr_error err = MR_ERROR_INIT;
@@ -185,6 +203,10 @@ static void needs_are_what_a_spec_asks(void **state)
 		"limits.disk_inodes=unlimited", "net.mode=loopback", NULL
 	};
 	static const char *const link[] = { "net.mode=loopback", "net.loss_percent=1", NULL };
+	static const char *const cpu[] = { "limits.cpu_time_ms=300", NULL };
+	static const char *const swap[] = { "limits.memory_max_bytes=unlimited", NULL };
+	static const char *const swaps[] = { "limits.memory_max_bytes=unlimited",
+					     "limits.swap_max_bytes=unlimited", NULL };
 	static const char *const level[] = { "sandbox.level=4", NULL };
 	static const char *const image[] = { "sandbox.image=x", "sandbox.tty=1", NULL };
 
@@ -193,8 +215,69 @@ static void needs_are_what_a_spec_asks(void **state)
 	assert_int_equal(needs_of(little), ALWAYS | MR_NEED_BIT(loopback));
 	assert_int_equal(needs_of(link), (usual & ~MR_NEED_BIT(net_none)) | MR_NEED_BIT(loopback) |
 						 MR_NEED_BIT(conditions));
+	assert_int_equal(needs_of(cpu), usual | MR_NEED_BIT(cpu_time));
+	assert_int_equal(needs_of(swap), usual | MR_NEED_BIT(swap));
+	assert_int_equal(needs_of(swaps), usual);
 	assert_int_equal(needs_of(level), usual | MR_NEED_BIT(no_exec));
 	assert_int_equal(needs_of(image), usual | MR_NEED_BIT(image) | MR_NEED_BIT(tty));
+}
+
+/* A spec does not have it; each backend but native loses it. */
+static void a_group_above_is_of_native_alone(void **state)
+{
+	static const enum mr_backend others[] = { MR_BACKEND_DOCKER, MR_BACKEND_QEMU };
+	struct mr_backend_facts facts[MR_BACKEND_QEMU + 1];
+	struct mr_choose_in in = { MR_BACKEND_AUTO, ALWAYS | MR_NEED_BIT(cgroup_parent), facts };
+	static const char *const none[] = { NULL };
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_choice choice;
+
+	(void)state;
+	assert_int_equal(needs_of(none) & MR_NEED_BIT(cgroup_parent), 0);
+	all_can(facts);
+	assert_int_equal(mr_choose(&in, &choice, &err), 0);
+	assert_int_equal(choice.backend, MR_BACKEND_NATIVE);
+	assert_int_equal(choice.lost, 0);
+	for (size_t i = 0; i < N_ELEMENTS(others); i++) {
+		in.wish = others[i];
+		assert_int_equal(mr_choose(&in, &choice, &err), 0);
+		assert_int_equal(choice.backend, others[i]);
+		assert_int_equal(choice.lost & MR_NEED_BIT(cgroup_parent),
+				 MR_NEED_BIT(cgroup_parent));
+	}
+}
+
+static void what_is_handed_on_is_looked_at(void **state)
+{
+	static const struct {
+		const char *value; /* NULL: there is none */
+		bool bytes;
+	} rows[] = { { "plain", false }, { "\xc5\xbe", false }, { "", false },
+		     { NULL, false },	 { "\xff", true },	{ "a\xc5", true } };
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		struct mr_spec spec;
+
+		mr_spec_init(&spec);
+		assert_int_equal(mr_spec_add_env_pass(&spec, "MENACE_TEST_PASSED", &err), 0);
+		assert_int_equal(rows[i].value ? setenv("MENACE_TEST_PASSED", rows[i].value, 1)
+					       : unsetenv("MENACE_TEST_PASSED"),
+				 0);
+		assert_int_equal((mr_backend_needs(&spec) & MR_NEED_BIT(bytes)) != 0,
+				 rows[i].bytes);
+		mr_spec_deinit(&spec);
+	}
+	assert_int_equal(unsetenv("MENACE_TEST_PASSED"), 0);
+}
+
+static void a_name_of_other_bytes_is_no_image(void **state)
+{
+	static const char *const image[] = { "sandbox.image=a\xff", NULL };
+
+	(void)state;
+	assert_true(needs_of(image) & MR_NEED_BIT(bytes));
 }
 
 static void every_need_has_a_name(void **state)
@@ -206,8 +289,9 @@ static void every_need_has_a_name(void **state)
 		assert_int_equal(mr_backend_need_find(mr_backend_need_name(need)), need);
 		for (unsigned int b = MR_BACKEND_NATIVE; b <= MR_BACKEND_QEMU; b++) {
 			const char *loss = NULL;
-			const bool loses =
-				mr_backend_can((enum mr_backend)b, need, &loss) == MR_BACKEND_LOSS;
+			const enum mr_backend_can can =
+				mr_backend_can((enum mr_backend)b, need, &loss);
+			const bool loses = can == MR_BACKEND_LOSS || can == MR_BACKEND_MAY_LOSE;
 
 			assert_int_equal(loses, loss != NULL);
 			assert_false(loses && b == MR_BACKEND_NATIVE);
@@ -226,7 +310,11 @@ int main(void)
 		cmocka_unit_test(all_refusals_are_told),
 		cmocka_unit_test(who_was_not_asked_is_not_taken),
 		cmocka_unit_test(each_loss_is_in_the_receipt),
+		cmocka_unit_test(what_may_be_lost_is_not_where_it_is_there),
 		cmocka_unit_test(needs_are_what_a_spec_asks),
+		cmocka_unit_test(a_group_above_is_of_native_alone),
+		cmocka_unit_test(what_is_handed_on_is_looked_at),
+		cmocka_unit_test(a_name_of_other_bytes_is_no_image),
 		cmocka_unit_test(every_need_has_a_name),
 	};
 

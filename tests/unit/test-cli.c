@@ -390,11 +390,25 @@ static void refusals(void **state)
 		{ "--lang pyhton -c 1",
 		  "--lang: unknown language \"pyhton\"; did you mean \"python\"?" },
 		{ "-j 2 true", "-j (--jobs): only with --batch" },
+		{ "--brief true", "--brief: only with --batch" },
 		{ "-j 0 --batch", "-j (--jobs): unknown value \"0\"; accepted: 1 to 64" },
 		{ "-j 65 --batch", "-j (--jobs): unknown value \"65\"; accepted: 1 to 64" },
 		{ "--batch true",
 		  "--batch reads specs from standard input; a program is not accepted "
 		  "beside it" },
+		{ "--batch -o x",
+		  "-o (--json): not with --batch: the results are on standard output, one a line" },
+		{ "--json - --batch",
+		  "--json: not with --batch: the results are on standard output, one a line" },
+		{ "--batch --summary", "--summary: not with --batch: each result has it, one a "
+				       "line on standard output" },
+		{ "--dry-run --batch", "--dry-run: not with --batch: it is of one request; take a "
+				       "line of the batch as --spec FILE" },
+		/* Refused before it is read. */
+		{ "--batch --spec -", "--spec: standard input is already read for --batch" },
+		{ "--policy - --batch", "--batch: standard input is already read for --policy" },
+		{ "--policy - --spec - true",
+		  "--spec: standard input is already read for --policy" },
 		{ "--log-format xml true",
 		  "--log-format: unknown value \"xml\"; accepted: text, json" },
 		{ "-o FD:x true",
@@ -410,6 +424,13 @@ static void refusals(void **state)
 		{ "--spec /dev/null true", "--spec: /dev/null is not a regular file" },
 		{ "--pids 0 -t 0 true", "--pids: \"0\" is out of range; accepted: 1 to 4194304, or "
 					"unlimited" },
+		{ "--tty -o - true",
+		  "--tty: the terminal is shown on standard output, and --json - "
+		  "wants the result alone there; accepted: a file, or another "
+		  "FD:N" },
+		{ "--json FD:1 -s sandbox.tty=1 true",
+		  "--tty: the terminal is shown on standard output, and --json FD:1 wants the "
+		  "result alone there; accepted: a file, or another FD:N" },
 		{ "--tty --lang sh -", "--tty: standard input is already read for the snippet" },
 		{ "-t 0 true", "-t (--timeout): \"0\" is out of range; accepted: 1ms to 365d, or "
 			       "unlimited" },
@@ -502,6 +523,13 @@ static const char *const bad_values[][3] = {
 	{ "backend", "--backend xen true",
 	  "*: unknown word \"xen\"; accepted: auto, native, docker, qemu" },
 	{ "image", "--image= true", "*: an empty text is not accepted" },
+	{ "cgroup-parent", "--cgroup-parent a/b true",
+	  "*: unknown value \"a/b\"; accepted: a name of A-Z a-z 0-9 . _ -" },
+	{ "ready-fd", "--ready-fd 2 true",
+	  "*: unknown value \"2\"; accepted: the number of a descriptor, not 0, 1 or 2" },
+	{ "block-fd", "--block-fd 2147483648 true",
+	  "*: unknown value \"2147483648\"; accepted: the number of a descriptor, not 0, 1 or 2" },
+	{ "pool", "--pool 65 true", "*: \"65\" is out of range; accepted: 0 to 64" },
 	{ "json", "-o FD:x true",
 	  "*: unknown value \"FD:x\"; accepted: FILE, FD:N with the number of a descriptor, or -" },
 	{ "store", "--store= true",

@@ -142,6 +142,36 @@ static void made_has_an_id_and_warnings(void **state)
 	assert_string_equal(err.msg, "the engine's answer has no Id of 64 hexadecimal digits");
 }
 
+static void an_engine_says_which_apis_it_has(void **state)
+{
+	static const char *const bad[] = { "{}",
+					   "[]",
+					   "{\"ApiVersion\":1.41}",
+					   "{\"ApiVersion\":\"1.\"}",
+					   "{\"ApiVersion\":\"2.0\"}",
+					   "{\"ApiVersion\":\"1.41/../x\"}",
+					   "{\"ApiVersion\":\"1.99999\"}",
+					   "{\"ApiVersion\":\"1.41\",\"MinAPIVersion\":\"\"}" };
+	mr_auto_json json_t *good = parse("{\"ApiVersion\":\"1.52\",\"MinAPIVersion\":\"1.44\"}");
+	mr_auto_json json_t *one = parse("{\"ApiVersion\":\"1.41\"}");
+	struct mr_docker_apis apis = { 0 };
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(bad); i++) {
+		mr_auto_json json_t *json = parse(bad[i]);
+
+		assert_int_equal(mr_docker_reply_apis(json, &apis, &err), -EPROTO);
+		assert_int_equal(err.code, MR_E_PROTO);
+	}
+	assert_int_equal(mr_docker_reply_apis(good, &apis, &err), 0);
+	assert_int_equal(apis.oldest, 44);
+	assert_int_equal(apis.newest, 52);
+	assert_int_equal(mr_docker_reply_apis(one, &apis, &err), 0);
+	assert_int_equal(apis.oldest, 0);
+	assert_int_equal(apis.newest, 41);
+}
+
 static void waited_has_a_status(void **state)
 {
 	static const char *const bad[] = { "{}",
@@ -327,6 +357,41 @@ static void what_is_shown_must_be_what_was_asked(void **state)
 	}
 }
 
+/* Their order, what an engine adds and how podman calls them do not count; a value does. */
+static void what_is_shown_of_ulimits_must_be_what_was_asked(void **state)
+{
+	static const char *const set[] = { "limits.nofile=100", NULL };
+	static const struct {
+		const char *shown;
+		int r;
+	} rows[] = {
+#define REST                                                                                    \
+	"{\"Name\":\"stack\",\"Soft\":8388608,\"Hard\":8388608},{\"Name\":\"core\",\"Soft\":0," \
+	"\"Hard\":0},"                                                                          \
+	"{\"Name\":\"fsize\",\"Soft\":-1,\"Hard\":-1}"
+		{ "[" REST ",{\"Name\":\"nofile\",\"Soft\":100,\"Hard\":100}]", 0 },
+		{ "[" REST ",{\"Name\":\"RLIMIT_NOFILE\",\"Soft\":100,\"Hard\":100},"
+		  "{\"Name\":\"RLIMIT_NPROC\",\"Soft\":7,\"Hard\":7}]",
+		  0 },
+		{ "[" REST ",{\"Name\":\"nofile\",\"Soft\":100,\"Hard\":1048576}]", -EOPNOTSUPP },
+		{ "[" REST ",{\"Name\":\"nofile\",\"Soft\":-1,\"Hard\":-1}]", -EOPNOTSUPP },
+		{ "[" REST ",{\"Name\":\"nproc\",\"Soft\":100,\"Hard\":100}]", -EOPNOTSUPP },
+		{ "[" REST "]", -EOPNOTSUPP },
+#undef REST
+	};
+	mr_auto_json json_t *body = body_with(set);
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		mr_auto_json json_t *shown = json_deep_copy(body);
+
+		json_object_set_new(json_object_get(shown, "HostConfig"), "Ulimits",
+				    json_loads(rows[i].shown, 0, NULL));
+		assert_int_equal(mr_docker_create_verify(body, shown, &err), rows[i].r);
+	}
+}
+
 static void the_empty_image_is_a_tar(void **state)
 {
 	size_t size = 0;
@@ -349,6 +414,7 @@ int main(void)
 		cmocka_unit_test(the_largest_frame_costs_no_memory),
 		cmocka_unit_test(what_is_no_frame_is_refused),
 		cmocka_unit_test(made_has_an_id_and_warnings),
+		cmocka_unit_test(an_engine_says_which_apis_it_has),
 		cmocka_unit_test(waited_has_a_status),
 		cmocka_unit_test(garbage_is_no_answer),
 		cmocka_unit_test(statistics_are_what_there_is),
@@ -356,6 +422,7 @@ int main(void)
 		cmocka_unit_test(unlimited_is_not_zero),
 		cmocka_unit_test(every_lock_is_on),
 		cmocka_unit_test(what_is_shown_must_be_what_was_asked),
+		cmocka_unit_test(what_is_shown_of_ulimits_must_be_what_was_asked),
 		cmocka_unit_test(the_empty_image_is_a_tar),
 	};
 

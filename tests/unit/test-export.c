@@ -13,6 +13,7 @@
 #include "runtime/export/export.h"
 #include "runtime/export/facts.h"
 #include "runtime/export/map.h"
+#include "runtime/store/query.h"
 #include "tests/lib/storetree.h"
 
 #define RUN_ID "01m8grcbq84h03083qe5vt6fs3"
@@ -134,14 +135,10 @@ struct fixture {
 	json_t *head;
 };
 
-static void open_with(struct fixture *f, json_t *stolen_telemetry)
+static void open_record(struct fixture *f, const json_t *record)
 {
 	struct mr_error err = MR_ERROR_INIT;
-	mr_auto_json json_t *record = make_record(RUN_ID);
 
-	json_object_set_new(record, "stored_boot_ns", json_integer(2000000000));
-	json_object_set_new(record, "stored_real_us", json_integer(1795836000000000));
-	json_object_set_new(json_object_get(record, "result"), "telemetry", stolen_telemetry);
 	storetree_make(&f->t);
 	if (mr_store_open(&f->t.place, MR_STORE_WRITE, 200, &f->store, &err) < 0 ||
 	    mr_store_begin(f->store, &err) < 0 || mr_record_insert(f->store, record, &err) < 0 ||
@@ -149,6 +146,16 @@ static void open_with(struct fixture *f, json_t *stolen_telemetry)
 		fail_msg("%s", err.msg);
 	f->head = json_pack("{s:s, s:i, s:I}", "run_id", RUN_ID, "seq", 1, "time_us",
 			    (json_int_t)1795000001000000);
+}
+
+static void open_with(struct fixture *f, json_t *stolen_telemetry)
+{
+	mr_auto_json json_t *record = make_record(RUN_ID);
+
+	json_object_set_new(record, "stored_boot_ns", json_integer(2000000000));
+	json_object_set_new(record, "stored_real_us", json_integer(1795836000000000));
+	json_object_set_new(json_object_get(record, "result"), "telemetry", stolen_telemetry);
+	open_record(f, record);
 }
 
 static void close_fixture(struct fixture *f)
@@ -218,6 +225,55 @@ static void times_are_made_of_both_clocks(void **state)
 	assert_int_equal(facts.v[0].kind, MR_FACT_run_start);
 	assert_int_equal(facts.v[facts.n - 1].kind, MR_FACT_run_end);
 	close_fixture(&f);
+}
+
+/* Of ten seconds, with an event after one: whoever sets the clock meanwhile moves none of it. */
+static void open_with_skew(struct fixture *f, int64_t skew_us)
+{
+	mr_auto_json json_t *record = make_record(RUN_ID);
+	json_t *result = json_object_get(record, "result");
+
+	json_object_set_new(record, "stored_boot_ns", json_integer(20000000000));
+	json_object_set_new(record, "stored_real_us",
+			    json_integer(1795836010000000 + (json_int_t)skew_us));
+	json_object_set_new(result, "started_at", json_string("2026-11-28T03:20:00.000000Z"));
+	json_object_set_new(json_object_get(result, "timings"), "clock_skew_ns",
+			    json_integer((json_int_t)skew_us * 1000));
+	json_object_set_new(result, "telemetry",
+			    json_pack("{s:[{s:I, s:s, s:i}]}", "events", "boot_ns",
+				      (json_int_t)11000000000, "type", "crash", "tgid", 7));
+	open_record(f, record);
+}
+
+static void a_clock_that_is_set_moves_no_time(void **state)
+{
+	static const int64_t skews_us[] = { 0, 3600000000, -3600000000, 5000000, -5000000 };
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(skews_us); i++) {
+		struct mr_error err = MR_ERROR_INIT;
+		mr_auto_facts struct mr_facts facts = { 0 };
+		mr_auto_json json_t *unseen = NULL;
+		struct fixture f = { 0 };
+
+		open_with_skew(&f, skews_us[i]);
+		assert_int_equal(mr_facts_load(f.store, f.head, &facts, &err), 0);
+
+		const struct mr_fact *start = &facts.v[0], *end = &facts.v[facts.n - 1];
+
+		assert_int_equal(start->kind, MR_FACT_run_start);
+		assert_int_equal(end->kind, MR_FACT_run_end);
+		assert_true(start->time_ns == 1795836000000000000 + skews_us[i] * 1000);
+		assert_true(number_of(start, "start_ns") == start->time_ns);
+		assert_true(find_fact(&facts, MR_FACT_crash)->time_ns - start->time_ns ==
+			    1000000000);
+		assert_true(end->time_ns - start->time_ns == 10000000000);
+		assert_int_equal(mr_query_one(f.store, "run.unseen",
+					      json_pack("{s:s}", "run_id", RUN_ID), &unseen, &err),
+				 0);
+		assert_true(json_integer_value(json_object_get(unseen, "begin_ns")) == 10000000000);
+		close_fixture(&f);
+	}
 }
 
 static void hostile_times_do_not_overflow(void **state)
@@ -347,6 +403,7 @@ int main(void)
 		cmocka_unit_test(no_bytes_break_out),
 		cmocka_unit_test(a_megabyte_is_escaped_whole),
 		cmocka_unit_test(times_are_made_of_both_clocks),
+		cmocka_unit_test(a_clock_that_is_set_moves_no_time),
 		cmocka_unit_test(hostile_times_do_not_overflow),
 		cmocka_unit_test(connections_stand_for_their_events),
 		cmocka_unit_test(a_run_that_is_gone_is_told),

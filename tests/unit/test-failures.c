@@ -114,7 +114,7 @@ static void each_mode_needs_what_it_acts_on(void **state)
 		{ "flaky_upstream", "loopback",
 		  "it needs answers of ours: net.mode=stub (--net stub --mock ...)" },
 		{ "api_latency", "stub", NULL },
-		{ "user_misuse", "stub", "it is not made by this version" },
+		{ "user_misuse", "none", NULL },
 	};
 
 	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
@@ -209,26 +209,42 @@ static void a_preset_sets_them(void **state)
 	assert_int_equal(spec->unenforced.n, 0);
 }
 
-static void a_preset_names_what_is_not_made(void **state)
+static void flags_of_misuse_are_the_mode(void **state)
 {
-	static const char text[] = "{\"FAILURE_MODES\": \"cpu,user_misuse\"}";
+	static const char *const texts[] = { "{\"INVALID_CONFIG\": true}",
+					     "{\"INVALID_PARAM_TYPES\": 1}",
+					     "{\"UNEXPECTED_API_CALLS\": \"yes\"}",
+					     "{\"FAILURE_MODES\": [[\"user_misuse\"]]}" };
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
+		struct mr_error err = MR_ERROR_INIT;
+		struct mr_spec spec;
+
+		mr_spec_init(&spec);
+		assert_int_equal(mr_spec_failures(&spec), 0);
+		assert_int_equal(mr_preset_apply_json(&spec, texts[i], strlen(texts[i]), "p",
+						      MR_ORIGIN_PRESET, &err),
+				 0);
+		assert_int_equal(mr_spec_failures(&spec), MR_FAILURE_BIT(MR_FAILURE_user_misuse));
+		assert_int_equal(spec.unenforced.n, 0);
+		mr_spec_deinit(&spec);
+	}
+}
+
+static void unexpected_input_is_drift(void **state)
+{
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_spec *spec = *state;
+	static const char preset[] = "{\"UNEXPECTED_INPUT\": true}";
 
-	assert_int_equal(mr_preset_apply_json(spec, text, strlen(text), "p", MR_ORIGIN_PRESET,
-					      &err),
-			 -EINVAL);
-	assert_string_equal(err.msg, "p: FAILURE_MODES: not enforced by this version: user_misuse "
-				     "(wrong arguments, forbidden files); leave it out, or accept "
-				     "that with best_effort (--best-effort FAILURE_MODES)");
-	assert_int_equal(mr_spec_add_best_effort(spec, "FAILURE_MODES", &err), 0);
-	assert_int_equal(mr_preset_apply_json(spec, text, strlen(text), "p", MR_ORIGIN_PRESET,
-					      &err),
+	assert_int_equal(mr_preset_apply_json(spec, preset, sizeof(preset) - 1, "p",
+					      MR_ORIGIN_PRESET, &err),
 			 0);
-	assert_int_equal(spec->unenforced.n, 1);
-	assert_string_equal(spec->unenforced.v[0], "FAILURE_MODES");
-	/* It stays asked for: a run says that it was not made. */
-	assert_string_equal(spec->failure_modes, "cpu,user_misuse");
+	assert_int_equal(mr_spec_failures(spec), MR_FAILURE_BIT(MR_FAILURE_schema_drift));
+	assert_int_equal(spec->failure_schema_mismatches, 5);
+	assert_int_equal(spec->failure_schema_checks, 100);
+	assert_int_equal(spec->unenforced.n, 0);
 }
 
 /* 99.99 % of right generators are within. */
@@ -363,7 +379,8 @@ int main(void)
 		TEST(a_memory_limit_must_leave_something),
 		TEST(knobs_belong_to_their_modes),
 		TEST(a_preset_sets_them),
-		TEST(a_preset_names_what_is_not_made),
+		TEST(flags_of_misuse_are_the_mode),
+		TEST(unexpected_input_is_drift),
 		TEST(seconds_are_drawn_by_the_seed),
 		TEST(hostile_inputs_are_what_they_say),
 		TEST(hostile_inputs_do_nothing_to_our_own_parsers),

@@ -255,6 +255,19 @@ static void a_class_comes_from_facts(void **state)
 		{ "{\"reason\": \"exited\", \"exit\": {\"status\": 1}, \"denials\": {\"total\": "
 		  "2}}",
 		  "policy_enforcement_event" },
+		{ "{\"reason\": \"exited\", \"exit\": {\"status\": 1}, \"failures\": [{\"mode\": "
+		  "\"user_misuse\", \"fired\": 1}]}",
+		  "expected_simulation_misuse" },
+		{ "{\"reason\": \"exited\", \"exit\": {\"status\": 1}, \"failures\": [{\"mode\": "
+		  "\"user_misuse\", \"fired\": 0}, {\"mode\": \"cpu\", \"fired\": 1}]}",
+		  "runtime_regression" },
+		{ "{\"reason\": \"exited\", \"exit\": {\"status\": 139}, \"failures\": [{\"mode\": "
+		  "\"user_misuse\", \"fired\": 1}]}",
+		  "runtime_regression" },
+		{ "{\"reason\": \"signaled\", \"exit\": {\"signal\": 11}, \"failures\": "
+		  "[{\"mode\": "
+		  "\"user_misuse\", \"fired\": 1}]}",
+		  "runtime_regression" },
 		{ "{\"reason\": \"wall_timeout\", \"denials\": {\"total\": 2}}",
 		  "runtime_regression" },
 		{ "{\"reason\": \"seccomp\"}", "policy_enforcement_event" },

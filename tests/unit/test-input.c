@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of stubs: what each strategy makes of a seed, declarations, places, replies of plugins,
- * and workflows with values
+ * Values of stubs: what each strategy makes of a seed, places, and replies of plugins
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,13 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
-#include "runtime/flow/inputs.h"
-#include "runtime/flow/workflow.h"
 #include "runtime/spec/hostile.h"
 #include "runtime/stub/input.h"
 #include "runtime/stub/place.h"
@@ -246,29 +243,39 @@ static void plain_values_go_into_arguments(void **state)
 
 static void every_second_value_is_corrupted(void **state)
 {
+	static const char whole_one[] = "- - {\"age\":36,\"name\":\"Ada\",\"user_id\":7}";
 	struct mr_input_opts opts = defaults;
-	mr_auto_free char *whole_one = NULL;
-	mr_auto_free char *bad = NULL;
-	size_t differ = 0;
+	size_t first = 2;
 
 	(void)state;
 	opts.strategy = "templates";
 	opts.corrupt = true;
-	whole_one = make_with(user, &opts);
-	opts.index = 1;
-	bad = make_with(user, &opts);
-	assert_string_equal(whole_one, "- - {\"age\":36,\"name\":\"Ada\",\"user_id\":7}");
-	assert_int_equal(strlen(bad), strlen(whole_one));
-	for (size_t i = 0; bad[i]; i++)
-		differ += bad[i] != whole_one[i];
-	assert_int_equal(differ, 3); /* of 35 bytes, one of each 16 */
+	for (opts.index = 0; opts.index < 6; opts.index++) {
+		mr_auto_free char *made = make_with(user, &opts);
+		const bool is_whole = strcmp(made, whole_one) == 0;
+		const char *value = made + strlen("corrupted - ");
+		size_t differ = 0;
+
+		if (first == 2)
+			first = is_whole;
+		assert_int_equal(is_whole, (opts.index + first) % 2);
+		if (is_whole)
+			continue;
+		assert_true(mr_str_starts_with(made, "corrupted - "));
+		for (size_t i = 0; value[i]; i++)
+			differ += value[i] != whole_one[4 + i];
+		assert_int_equal(differ, 3); /* of 35 bytes, one of each 16 */
+	}
 }
+
+/* --- history ---------------------------------------------------------------- */
 
 static void history_is_replayed(void **state)
 {
 	mr_auto_json json_t *history = load(
 		"[{\"value\": {\"a\": 1}, \"raw\": false, \"ordinary\": true, \"failed\": false},"
-		" {\"value\": \"' OR 1\", \"raw\": true, \"ordinary\": false, \"failed\": true}]");
+		" {\"value\": \"' OR 1\", \"raw\": true, \"class\": \"injection\", \"payload\": "
+		"\"sql\", \"ordinary\": false, \"failed\": true}]");
 	struct mr_input_opts opts = defaults;
 	mr_auto_free char *seen = NULL;
 	mr_auto_free char *failed = NULL;
@@ -285,7 +292,7 @@ static void history_is_replayed(void **state)
 	}
 	opts.strategy = "failures";
 	failed = make_with(user, &opts);
-	assert_string_equal(failed, "- - ' OR 1");
+	assert_string_equal(failed, "injection sql ' OR 1"); /* still what it was made as */
 	opts.strategy = "random";
 	all = make_with("{}", &opts);
 	assert_string_equal(all, "- - {\"a\":1}");
@@ -294,6 +301,48 @@ static void history_is_replayed(void **state)
 	none = make_with(user, &opts);
 	assert_string_equal(none, "stub \"order\": the strategy history: the store has no value of "
 				  "it yet");
+}
+
+/* A template of n numbers.  0.1 is 0.10000000000000001 with all its digits, and four bytes in its place. */
+static char *tenths(size_t n)
+{
+	struct mr_buf made = { 0 };
+
+	mr_buf_add(&made, "{\"templates\": [[0.1");
+	for (size_t i = 1; i < n; i++)
+		mr_buf_add(&made, ",0.1");
+	mr_buf_add(&made, "]]}");
+	return made.text;
+}
+
+/* Where it goes into a word, what is measured is the text that would be put in. */
+static void what_fits_is_the_text(void **state)
+{
+	struct mr_input_opts opts = defaults;
+	mr_auto_json json_t *bytes = load("[{\"value\": {\"base64\": \"AAEC\"}, \"raw\": true, "
+					  "\"class\": \"x\", \"failed\": true}]");
+	mr_auto_free char *fits = tenths(8000);
+	mr_auto_free char *too_long = tenths(16000);
+	mr_auto_free char *made = NULL;
+	mr_auto_free char *refused = NULL;
+	mr_auto_free char *raw = NULL;
+
+	(void)state;
+	opts.plain = true;
+	opts.strategy = "templates";
+	made = make_with(fits, &opts);
+	assert_int_equal(strlen(made), strlen("- - ") + 8000 * 4 + 1);
+	refused = make_with(too_long, &opts);
+	assert_string_equal(refused,
+			    "stub \"order\": the strategy templates: none of its 1 goes into an "
+			    "argument or a variable, where it is used: at most 32768 bytes "
+			    "without a NUL do");
+	opts.strategy = "failures";
+	opts.history = bytes;
+	raw = make_with(text, &opts);
+	assert_string_equal(raw,
+			    "stub \"order\": the strategy failures: no value with which a step "
+			    "failed goes into an argument or a variable, where it is used");
 }
 
 static void values_are_summed_up(void **state)
@@ -333,25 +382,30 @@ static void random_follows_its_configuration(void **state)
 static int give(const json_t *program, const json_t *request, json_t **ret, void *owner,
 		struct mr_error *err)
 {
-	(void)request;
 	(void)owner;
 	if (json_is_null(program))
 		return mr_err(err, MR_E_SYS, EIO, "it was ended: oom");
+	if (strcmp(json_string_value(program), "pass") == 0) {
+		*ret = json_sprintf("<%s>",
+				    json_string_value(
+					    json_array_get(json_object_get(request, "stubs"), 0)));
+		return 0;
+	}
 	*ret = json_sprintf("%s made it", json_string_value(program));
 	return 0;
 }
 
 static void plugins_are_asked_and_not_replaced(void **state)
 {
-	mr_auto_json json_t *program = json_string("x");
+	mr_auto_json json_t *programs = load("{\"plugin:a/b\": \"x\", \"plugin:m\": \"m\"}");
 	struct mr_input_opts opts = defaults;
 	static const struct {
 		const char *strategy, *model, *value;
 		bool program;
 	} cases[] = {
 		{ "plugin:a/b", NULL, "- a/b x made it", true },
-		{ "plugin:a/b", NULL,
-		  "stub \"order\": the strategy plugin: there is no program of a plugin", false },
+		{ "plugin:a/b", NULL, "stub \"order\": plugin:a/b: there is no program of it",
+		  false },
 		{ "synthetic", NULL,
 		  "stub \"order\": the strategy synthetic needs a model, and SANDBOX_STUB_MODEL "
 		  "names "
@@ -361,7 +415,13 @@ static void plugins_are_asked_and_not_replaced(void **state)
 		  "stub \"order\": the strategy synthetic: this version speaks to no model "
 		  "\"distilgpt2\"; SANDBOX_STUB_MODEL=plugin:FILE is a program that does",
 		  true },
-		{ "synthetic", "plugin:m", "- - x made it", true },
+		{ "synthetic", "plugin:m", "- - m made it", true },
+		{ "synthetic", "plugin:n",
+		  "stub \"order\": the strategy synthetic: there is no program of a plugin", true },
+		{ "plugin:\xff", NULL,
+		  "stub \"order\": unknown strategy of stubs \"plugin:\\xff\"; menace-flow(5) "
+		  "lists them",
+		  true },
 		{ "plugin:", NULL,
 		  "stub \"order\": unknown strategy of stubs \"plugin:\"; menace-flow(5) lists "
 		  "them",
@@ -378,20 +438,116 @@ static void plugins_are_asked_and_not_replaced(void **state)
 
 		opts.strategy = cases[i].strategy;
 		opts.model = cases[i].model;
-		opts.program = cases[i].program ? program : NULL;
+		opts.programs = cases[i].program ? programs : NULL;
 		made = make_with(order, &opts);
 		assert_string_equal(made, cases[i].value);
 	}
 	{
-		mr_auto_json json_t *dead = json_null();
+		mr_auto_json json_t *dead = load("{\"plugin:dead\": null}");
 		mr_auto_free char *made = NULL;
 
 		opts.strategy = "plugin:dead";
 		opts.model = NULL;
-		opts.program = dead;
+		opts.programs = dead;
 		made = make_with(order, &opts);
 		assert_string_equal(made, "stub \"order\": plugin: it was ended: oom");
 	}
+}
+
+/* Each of the order is the program that it names, whatever else there is. */
+static void plugins_of_an_order_are_themselves(void **state)
+{
+	mr_auto_json json_t *programs =
+		load("{\"plugin:A\": \"a\", \"plugin:B\": \"b\", \"plugin:M\": \"m\"}");
+	static const struct {
+		const char *order, *value;
+	} cases[] = {
+		{ "plugin:A", "- A a made it" },
+		{ "history, plugin:B,plugin:A", "- B b made it" },
+		{ "plugin:C", "stub \"order\": plugin:C: there is no program of it" },
+	};
+	struct mr_input_opts opts = defaults;
+	mr_auto_free char *own = NULL;
+
+	(void)state;
+	opts.plugin = give;
+	opts.programs = programs;
+	opts.model = "plugin:M";
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		mr_auto_free char *made = NULL;
+
+		opts.order = cases[i].order;
+		made = make_with(text, &opts);
+		assert_string_equal(made, cases[i].value);
+	}
+	own = make_with("{\"type\": \"str\", \"strategy\": \"plugin:B\", \"program\": \"own\"}",
+			&opts);
+	assert_string_equal(own, "- B own made it");
+}
+
+/* Each has what the one before it replied; what means ill goes through none. */
+static void plugins_of_a_list_pass_the_value_on(void **state)
+{
+	mr_auto_json json_t *programs =
+		load("{\"plugin:P\": \"pass\", \"plugin:B\": \"b\", \"plugin:D\": null}");
+	static const struct {
+		const char *plugins, *strategy, *value;
+	} cases[] = {
+		{ "P", "templates", "- - <x>" },
+		{ ":P::P:", "templates", "- - <<x>>" },
+		{ "P:B:P", "templates", "- - <b made it>" },
+		{ "P", "plugin:B", "- B <b made it>" },
+		{ "P:none", "templates",
+		  "stub \"order\": none: the strategy templates: there is no program of a plugin" },
+		{ "P:D", "templates", "stub \"order\": D: plugin: it was ended: oom" },
+	};
+	mr_auto_free char *hostile = make(text, "hostile", 0);
+	mr_auto_free char *same = NULL;
+	struct mr_input_opts opts = defaults;
+
+	(void)state;
+	opts.plugin = give;
+	opts.programs = programs;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		mr_auto_free char *made = NULL;
+
+		opts.plugins = cases[i].plugins;
+		opts.strategy = cases[i].strategy;
+		made = make_with("{\"templates\": [\"x\"]}", &opts);
+		assert_string_equal(made, cases[i].value);
+	}
+	opts.plugins = "P";
+	opts.strategy = "hostile";
+	same = make_with(text, &opts);
+	assert_string_equal(same, hostile);
+}
+
+/* They are a class beside the shipped ones: met as soon as any other, and each of them once. */
+static void payloads_of_ones_own_are_a_class(void **state)
+{
+	mr_auto_json json_t *payloads =
+		load("[{\"id\": \"file-1\", \"value\": \"mine\"}, {\"id\": \"variable-2\", "
+		     "\"value\": \"42\"}]");
+	struct mr_input_opts opts = defaults;
+	size_t n_shipped, n_mine = 0, n_42 = 0, first = 0;
+
+	(void)state;
+	mr_hostile_rows(&n_shipped);
+	opts.strategy = "hostile";
+	opts.payloads = payloads;
+	for (size_t i = 0; i < n_shipped + 2; i++) {
+		mr_auto_free char *made = NULL;
+
+		opts.index = i;
+		made = make_with(text, &opts);
+		n_mine += strcmp(made, "own file-1 mine") == 0;
+		n_42 += strcmp(made, "own variable-2 42") == 0;
+		if (n_mine + n_42 == 1 && !first)
+			first = i + 1;
+	}
+	assert_int_equal(n_mine, 1);
+	assert_int_equal(n_42, 1);
+	assert_in_range(first, 1, 12); /* one of each class comes first */
 }
 
 static void replies_are_bounded(void **state)
@@ -482,111 +638,43 @@ static void places_are_filled_once(void **state)
 	mr_input_deinit(&input);
 }
 
-/* --- workflows ------------------------------------------------------------- */
-
-#define FLOW(stubs, steps)                                                   \
-	"{\"schema\": \"menace.flow/1\", \"name\": \"f\", \"stubs\": " stubs \
-	", \"steps\": [" steps "]}"
-
-static void assert_refused(const char *flow_text, const char *message)
+/* What stands behind a NUL is seen, and what is made is bounded. */
+static void places_have_no_end_but_their_own(void **state)
 {
-	mr_auto_json json_t *document = load(flow_text);
-	mr_auto_flow struct mr_flow *flow = NULL;
+	static const char hidden[] = "x\0{{stub:a}}";
+	struct mr_input input = { .bytes = mr_str_alloc(1u << 20), .size = 1u << 20 };
 	struct mr_error err = MR_ERROR_INIT;
-
-	assert_true(mr_flow_parse(document, "/", "f.json", &flow, &err) < 0);
-	assert_string_equal(err.msg, message);
-}
-
-static void declarations_are_checked(void **state)
-{
-	(void)state;
-	assert_refused(FLOW("{\"a\": {\"type\": \"itn\"}}", "{\"program\": [\"{{stub:a}}\"]}"),
-		       "f.json: stubs.a.type: \"itn\" is no type of a parameter; did you mean "
-		       "\"int\"? accepted: str, int, float, bool, list, dict, datetime, any");
-	assert_refused(FLOW("{\"a\": {\"types\": \"int\"}}", "{\"program\": [\"x\"]}"),
-		       "f.json: stubs.a: unknown key \"types\"; did you mean \"type\"?");
-	assert_refused(FLOW("{\"a b\": {}}", "{\"program\": [\"x\"]}"),
-		       "f.json: stubs.a b: the name of a stub is 1 to 64 letters, digits, \"_\", "
-		       "\".\" and \"-\"");
-	assert_refused(FLOW("{\"a\": {}}", "{\"program\": [\"x\"]}"),
-		       "f.json: stubs: stub \"a\" is not used: {{stub:a}} in a text, or the "
-		       "content "
-		       "{\"stub\": \"a\"}, is where it goes");
-	assert_refused(FLOW("{\"who\": {}}", "{\"name\": \"s\", \"program\": [\"x\", "
-					     "\"{{stub:wo}}\"]}"),
-		       "f.json: step \"s\": program: stub \"wo\" is not declared in stubs; did you "
-		       "mean \"who\"?");
-	assert_refused(
-		FLOW("{\"a\": {\"strategy\": \"hostil\"}}", "{\"program\": [\"{{stub:a}}\"]}"),
-		"f.json: stubs.a.strategy: unknown strategy of stubs \"hostil\"; did you mean "
-		"\"hostile\"?");
-	assert_refused(FLOW("{\"a\": {\"strategy\": \"plugin:../x\"}}",
-			    "{\"program\": [\"{{stub:a}}\"]}"),
-		       "f.json: stubs.a.strategy: \"../x\" has \"..\" in it: path escapes sandbox");
-}
-
-static void a_workflow_gets_its_values(void **state)
-{
-	mr_auto_json json_t *document = load(
-		FLOW("{\"a\": {\"parameters\": {\"id\": \"int\"}}, \"w\": {\"type\": \"str\"}}",
-		     "{\"name\": \"s\", \"program\": [\"x\", \"-{{stub:w}}\"], \"env\": {\"W\": "
-		     "\"{{stub:w}}\"}, \"stdin\": {\"stub\": \"a\"}, \"files\": {\"f\": "
-		     "\"<{{stub:w}}>\"}}, {\"name\": \"t\", \"program\": [\"y\"]}"));
-	struct mr_flow_inputs_opts opts = { .input = { .seed = 1, .strategy = "signature" } };
-	mr_auto_json json_t *made = NULL;
-	mr_auto_json json_t *of_s = NULL;
-	mr_auto_json json_t *of_t = NULL;
-	mr_auto_json json_t *step = NULL;
-	mr_auto_flow struct mr_flow *flow = NULL;
-	struct mr_error err = MR_ERROR_INIT;
-	size_t edge_cases = 9;
+	mr_auto_buf struct mr_buf places = { 0 };
+	mr_auto_buf struct mr_buf with_tail = { 0 };
+	mr_auto_free char *filled = NULL;
+	size_t size = 0;
+	bool absent = false;
 
 	(void)state;
-	assert_true(mr_flow_takes_inputs(document));
-	assert_int_equal(mr_flow_make_inputs(document, &opts, &made, &edge_cases, &err), 0);
-	assert_int_equal(edge_cases, 0);
-	assert_false(mr_flow_takes_inputs(made));
-	step = load("{\"name\": \"s\", \"program\": [\"x\", \"-\"], \"env\": {\"W\": \"\"}, "
-		    "\"stdin\": \"{\\\"id\\\":0}\", \"files\": {\"f\": \"<>\"}}");
-	assert_true(json_equal(json_array_get(json_object_get(made, "steps"), 0), step));
-	of_s = mr_flow_inputs_of(made, "s");
-	of_t = mr_flow_inputs_of(made, "t");
-	assert_int_equal(json_array_size(of_s), 2);
-	assert_int_equal(json_array_size(of_t), 0);
-	assert_int_equal(mr_flow_parse(made, "/", "f", &flow, &err), 0);
-	/* What is absent takes its word with it. */
-	opts.input.strategy = "misuse";
-	for (opts.input.index = 0; opts.input.index < 4; opts.input.index++) {
-		mr_auto_json json_t *again = NULL;
-		const json_t *record;
-
-		assert_int_equal(mr_flow_make_inputs(document, &opts, &again, &edge_cases, &err),
-				 0);
-		record = json_array_get(json_object_get(again, "inputs"), 0);
-		assert_string_equal(json_string_value(json_object_get(record, "stub")), "w");
-		assert_int_equal(
-			json_is_true(json_object_get(record, "absent")),
-			!json_object_get(json_object_get(json_array_get(json_object_get(again,
-											"steps"),
-									0),
-							 "env"),
-					 "W"));
-	}
-}
-
-static void a_command_declares_its_places(void **state)
-{
-	char *argv[] = { (char[]){ "echo" }, (char[]){ "{{stub:who}}x" }, NULL };
-	char *broken[] = { (char[]){ "echo" }, (char[]){ "{{stub:who}" }, NULL };
-	mr_auto_flow struct mr_flow *flow = NULL;
-	mr_auto_flow struct mr_flow *none = NULL;
-	struct mr_error err = MR_ERROR_INIT;
-
-	(void)state;
-	assert_int_equal(mr_flow_of_command(argv, &flow, &err), 0);
-	assert_true(mr_flow_takes_inputs(flow->document));
-	assert_true(mr_flow_of_command(broken, &none, &err) < 0);
+	assert_true(mr_place_is_in(hidden, sizeof(hidden) - 1));
+	assert_false(mr_place_is_in(hidden, 2));
+	assert_false(mr_place_is_in("", 0));
+	for (size_t i = 0; i < 17; i++)
+		mr_buf_add(&places, "{{stub:a}}");
+	assert_int_equal(mr_place_fill(places.text, 160, find_a, &input, &filled, &size, &absent,
+				       &err),
+			 0);
+	assert_int_equal(size, MR_PLACE_FILLED_MAX);
+	mr_freep(&filled);
+	filled = NULL;
+	assert_int_equal(mr_place_fill(places.text, 170, find_a, &input, &filled, &size, &absent,
+				       &err),
+			 -E2BIG);
+	assert_string_equal(err.msg, "with stub \"a\", a value of 1048576 bytes, the text has "
+				     "17825792 bytes; at most 16777216 are accepted");
+	mr_buf_addn(&with_tail, places.text, 160);
+	mr_buf_add(&with_tail, "0123456789");
+	assert_int_equal(mr_place_fill(with_tail.text, 170, find_a, &input, &filled, &size, &absent,
+				       &err),
+			 -E2BIG);
+	assert_string_equal(err.msg, "with the values of its stubs the text has 16777226 bytes; at "
+				     "most 16777216 are accepted");
+	mr_input_deinit(&input);
 }
 
 int main(void)
@@ -598,14 +686,16 @@ int main(void)
 		cmocka_unit_test(plain_values_go_into_arguments),
 		cmocka_unit_test(every_second_value_is_corrupted),
 		cmocka_unit_test(history_is_replayed),
+		cmocka_unit_test(what_fits_is_the_text),
 		cmocka_unit_test(values_are_summed_up),
 		cmocka_unit_test(random_follows_its_configuration),
 		cmocka_unit_test(plugins_are_asked_and_not_replaced),
+		cmocka_unit_test(plugins_of_an_order_are_themselves),
+		cmocka_unit_test(plugins_of_a_list_pass_the_value_on),
+		cmocka_unit_test(payloads_of_ones_own_are_a_class),
 		cmocka_unit_test(replies_are_bounded),
 		cmocka_unit_test(places_are_filled_once),
-		cmocka_unit_test(declarations_are_checked),
-		cmocka_unit_test(a_workflow_gets_its_values),
-		cmocka_unit_test(a_command_declares_its_places),
+		cmocka_unit_test(places_have_no_end_but_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/json_out.h"
 
 static json_t *parse(const char *text)
 {
@@ -212,6 +213,38 @@ static void unknown_keys_get_a_hint(void **state)
 	assert_string_equal(err.msg, "doc: unknown key \"\\x1bxyzzy\"");
 }
 
+/* A document in pieces is, to the byte, what it is as a whole. */
+static void pieces_come_out_as_the_whole_does(void **state)
+{
+	static const char text[] =
+		"{\"a\": 0.1, \"list\": [{\"x\": [], \"text\": \"line\\nline \\u00e9\"}, [1, "
+		"[true]], null], "
+		"\"none\": [], \"nothing\": {}, \"object\": {\"b\": {\"c\": 2}}}";
+	mr_auto_json json_t *whole = parse(text);
+	const json_t *list = json_object_get(whole, "list");
+	mr_auto_free char *expected = json_dumps(whole, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	mr_auto_free char *written = NULL;
+	size_t size = 0;
+	struct mr_json_out out = { .stream = open_memstream(&written, &size) };
+
+	(void)state;
+	mr_json_out_begin(&out, NULL, '{');
+	mr_json_out_value(&out, "a", json_object_get(whole, "a"));
+	mr_json_out_begin(&out, "list", '[');
+	for (size_t i = 0; i < json_array_size(list); i++)
+		mr_json_out_value(&out, NULL, json_array_get(list, i));
+	mr_json_out_end(&out, ']');
+	mr_json_out_begin(&out, "none", '[');
+	mr_json_out_end(&out, ']');
+	mr_json_out_value(&out, "nothing", json_object_get(whole, "nothing"));
+	mr_json_out_begin(&out, "object", '{');
+	mr_json_out_value(&out, "b", mr_json_at(whole, "object", "b", NULL));
+	mr_json_out_end(&out, '}');
+	mr_json_out_end(&out, '}');
+	assert_int_equal(fclose(out.stream), 0);
+	assert_string_equal(written, expected);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +255,7 @@ int main(void)
 		cmocka_unit_test(getters_name_path_and_type),
 		cmocka_unit_test(scalars_become_text_of_the_grammars),
 		cmocka_unit_test(unknown_keys_get_a_hint),
+		cmocka_unit_test(pieces_come_out_as_the_whole_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

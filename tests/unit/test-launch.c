@@ -199,6 +199,26 @@ static void sync_refuses_a_broken_message(void **state)
 	mr_close(pair[0]);
 }
 
+/* A child that fails while something of ours is on its way to it. */
+static void what_was_said_before_the_end_is_heard(void **state)
+{
+	const struct mr_sync_msg network = { .type = MR_SYNC_NETWORK };
+	struct mr_sync_msg msg = { .type = MR_SYNC_FAILED };
+	struct mr_error err;
+	int pair[2], fds[8];
+
+	(void)state;
+	open_pair(pair);
+	assert_int_equal(mr_sync_send(pair[0], &network, NULL, 0), 0);
+	assert_int_equal(mr_sync_send(pair[1], &msg, NULL, 0), 0);
+	mr_close(pair[1]); /* what it was sent is unread */
+	msg.type = 0;
+	assert_int_equal(mr_sync_recv(pair[0], &msg, 0, fds, NULL, &err), 1);
+	assert_int_equal(msg.type, MR_SYNC_FAILED);
+	assert_int_equal(mr_sync_recv(pair[0], &msg, 0, fds, NULL, &err), 0);
+	mr_close(pair[0]);
+}
+
 static void ids_of_slots_differ_and_root_is_refused(void **state)
 {
 	struct mr_ids a, b;
@@ -389,6 +409,7 @@ int main(void)
 		cmocka_unit_test(exec_tells_missing_from_not_executable),
 		cmocka_unit_test(sync_carries_descriptors_by_bit),
 		cmocka_unit_test(sync_refuses_a_broken_message),
+		cmocka_unit_test(what_was_said_before_the_end_is_heard),
 		cmocka_unit_test(ids_of_slots_differ_and_root_is_refused),
 		cmocka_unit_test(close_except_keeps_exactly_what_is_named),
 		cmocka_unit_test_setup_teardown(the_files_of_a_program_are_those_that_run,

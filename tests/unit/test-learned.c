@@ -147,7 +147,7 @@ static void half_a_run_is_refused(void **state)
 	nothing_is_learned_from("{\"reason\": \"exited\"}",
 				"the result has no record of what was used");
 	nothing_is_learned_from("{\"reason\": \"exited\", \"access\": {\"complete\": false}}",
-				"the program used more paths or hosts than can be recorded");
+				"not all paths and hosts that the program used could be recorded");
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "cgroups/cgroup.h"
@@ -119,6 +120,73 @@ static void lease_that_is_abandoned_is_swept(void **state)
 	assert_false(is_there(f, "abandoned-2"));
 	assert_true(is_there(f, "held"));
 	mr_lease_release(f->tree.fd, "held", held);
+}
+
+/* The folder "leases" of the tree, so that what lies beside it is the tree's. */
+static void enter_leases(struct fixture *f, int *ret_outer)
+{
+	int fd;
+
+	MUST(mkdirat(f->tree.fd, "leases", 0700) == 0);
+	fd = openat(f->tree.fd, "leases", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	MUST(fd >= 0);
+	*ret_outer = f->tree.fd;
+	f->tree.fd = fd;
+}
+
+static void leave_leases(struct fixture *f, int outer)
+{
+	close(f->tree.fd);
+	f->tree.fd = outer;
+}
+
+static void make_files(int fd, const char *folder, const char *inner)
+{
+	mr_auto_close int folder_fd = -1, inner_fd = -1;
+
+	MUST(mkdirat(fd, folder, 0711) == 0);
+	folder_fd = openat(fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	MUST(folder_fd >= 0 && mkdirat(folder_fd, inner, 0711) == 0);
+	inner_fd = openat(folder_fd, inner, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	MUST(inner_fd >= 0);
+	MUST(mknodat(folder_fd, "hosts", S_IFREG | 0444, 0) == 0);
+	MUST(mknodat(inner_fd, "code", S_IFREG | 0444, 0) == 0);
+	MUST(symlinkat("../../kept", inner_fd, "link") == 0);
+}
+
+static void files_go_with_an_abandoned_lease_alone(void **state)
+{
+	struct fixture *f = *state;
+	int outer, held;
+
+	enter_leases(f, &outer);
+	held = take(f, "held");
+	close(take(f, "abandoned"));
+	make_files(outer, "docker-held", "snippet");
+	make_files(outer, "docker-abandoned", "snippet");
+	make_files(outer, "docker-nobodys", "snippet"); /* a prepared container's have a record */
+	make_files(outer, "kept", "deep");
+	expect_sweep(f, 1, 0);
+	assert_int_equal(faccessat(outer, "docker-abandoned", F_OK, 0), -1);
+	assert_int_equal(faccessat(outer, "docker-held/snippet/code", F_OK, 0), 0);
+	assert_int_equal(faccessat(outer, "docker-nobodys/snippet/code", F_OK, 0), 0);
+	assert_int_equal(faccessat(outer, "kept/deep/code", F_OK, 0), 0);
+	mr_lease_release(f->tree.fd, "held", held);
+	leave_leases(f, outer);
+}
+
+static void files_that_stay_keep_the_lease(void **state)
+{
+	struct fixture *f = *state;
+	int outer;
+
+	enter_leases(f, &outer);
+	close(take(f, "abandoned"));
+	make_files(outer, "docker-abandoned", "snippet");
+	MUST(mkdirat(outer, "docker-abandoned/snippet/unknown", 0700) == 0);
+	expect_sweep(f, 0, 1);
+	assert_true(is_there(f, "abandoned"));
+	leave_leases(f, outer);
 }
 
 /* The lock is the description's: it lasts as long as one copy does, and a copy that closes takes
@@ -252,7 +320,10 @@ static void folder_that_is_a_link_is_refused(void **state)
 	assert_int_equal(symlinkat("elsewhere", f->tree.fd, "menace"), 0);
 	give_away(f, "");
 	open_as_user(f, msg, sizeof(msg));
-	snprintf(want, sizeof(want), "%s: open folder menace: Not a directory", f->tree.path);
+	snprintf(want, sizeof(want),
+		 "XDG_RUNTIME_DIR (unset it and /tmp is used): %s: open folder menace: Not a "
+		 "directory",
+		 f->tree.path);
 	assert_string_equal(msg, want);
 	assert_int_equal(faccessat(f->tree.fd, "elsewhere/leases", F_OK, 0), -1);
 }
@@ -368,6 +439,26 @@ static void lease_that_makes_no_sense_is_none(void **state)
 	mr_lease_info_deinit(&info);
 }
 
+/* Whoever clears up after a dead supervisor holds the text alone: the run is over. */
+static void lease_that_is_being_swept_is_no_living_runs(void **state)
+{
+	static const struct mr_lease_note named = { "sh", NULL, 1 };
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	struct fixture *f = *state;
+	struct mr_lease_info info;
+	struct mr_error err;
+	int fd = mr_lease_take(f->tree.fd, ID, f->host, &named, &err);
+	mr_auto_close int sweeper = openat(f->tree.fd, ID, O_RDWR | O_CLOEXEC);
+
+	assert_true(fd >= 0 && sweeper >= 0);
+	assert_int_equal(fcntl(sweeper, F_OFD_SETLK, &lock), -1); /* not while it lives */
+	assert_int_equal(errno, EAGAIN);
+	mr_close(fd);
+	assert_int_equal(fcntl(sweeper, F_OFD_SETLK, &lock), 0);
+	assert_int_equal(mr_lease_read(f->tree.fd, ID, &info), 1);
+	assert_int_equal(unlinkat(f->tree.fd, ID, 0), 0);
+}
+
 static void name_that_is_no_run_id_is_none(void **state)
 {
 	static const char *const names[] = { "short", "0000000000000000000000000u",
@@ -379,16 +470,44 @@ static void name_that_is_no_run_id_is_none(void **state)
 		assert_int_equal(mr_lease_read(f->tree.fd, names[i], &info), 1);
 }
 
+/* Nobody's things are removed because his lease could not be read. */
+static void only_who_is_known_to_be_dead_is_taken_for_it(void **state)
+{
+	struct fixture *f = *state;
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	mr_auto_close int fd = openat(f->tree.fd, ID, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct rlimit limit, none;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "of another version", 18), 18);
+	assert_false(mr_lease_may_live(f->tree.fd, ID)); /* nobody holds it */
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	assert_true(mr_lease_may_live(f->tree.fd, ID));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){ .rlim_cur = 3, .rlim_max = limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(openat(f->tree.fd, ID, O_RDONLY | O_CLOEXEC), -1);
+	assert_int_equal(errno, EMFILE);
+	assert_true(mr_lease_may_live(f->tree.fd, ID)); /* who knows? */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(unlinkat(f->tree.fd, ID, 0), 0);
+	assert_false(mr_lease_may_live(f->tree.fd, ID));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(lease_tells_who_holds_it),
 		TEST(lease_that_makes_no_sense_is_none),
+		TEST(lease_that_is_being_swept_is_no_living_runs),
 		TEST(name_that_is_no_run_id_is_none),
+		TEST(only_who_is_known_to_be_dead_is_taken_for_it),
 		cmocka_unit_test(ids_are_unique_and_sort_by_time),
 		TEST(lease_that_is_held_survives),
 		TEST(lease_is_for_its_owner_alone),
 		TEST(lease_that_is_abandoned_is_swept),
+		TEST(files_go_with_an_abandoned_lease_alone),
+		TEST(files_that_stay_keep_the_lease),
 		TEST(lock_lasts_as_long_as_its_last_copy),
 		TEST(name_that_is_taken_is_an_error),
 		TEST(what_is_no_lease_is_left_alone),

@@ -2,6 +2,7 @@
 /*
  * Mock: what is read, what is refused and how, who answers, and the way to another process
  */
+#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,6 +53,8 @@ static void targets_are_normalised(void **state)
 		{ "A.example.", "a.example" },
 		{ "a_b.example:65535", "a_b.example:65535" },
 		{ "93.184.216.34:1", "93.184.216.34:1" },
+		{ "[2001:DB8:0:0::1]:8080", "[2001:db8::1]:8080" },
+		{ "https://[2001:db8::0001]:443/x*", "https://[2001:db8::1]/x*" },
 	};
 
 	(void)state;
@@ -85,7 +88,30 @@ static void targets_that_are_none_are_refused(void **state)
 	refused("http://a/x#y=reset",
 		"\"/x#y\": a space, '#', control or non-ASCII character is never part of what is "
 		"asked for; write it percent-encoded");
-	refused("[::1]:80=reset", "\"[::1]\": IPv6 addresses are not mocked; name the host");
+	refused("[::1]:80=reset", "\"[::1]\": the sandbox's own loopback is not mocked");
+	refused("http://[0:0::1]:8080/=reset",
+		"\"[::1]\": the sandbox's own loopback is not mocked");
+	refused("2001:db8::1=reset",
+		"\"2001:db8::1\": an IPv6 address stands in brackets: [2001:db8::1]:8080");
+	refused("[2001:db8::1=reset",
+		"\"[2001:db8::1\": an IPv6 address stands in brackets: [2001:db8::1]:8080");
+	refused("[=reset", "\"[\": not an IPv6 address in brackets");
+	refused("[]=reset", "\"[]\": not an IPv6 address in brackets");
+	refused("[2001:db8::1]x=reset", "\"[2001:db8::1]x\": not an IPv6 address in brackets");
+	refused("[fe80::1%lo]=reset", "\"[fe80::1%lo]\": not an IPv6 address in brackets");
+	refused("[::ffff:1.2.3.4]=reset",
+		"\"[::ffff:1.2.3.4]\": an IPv4 address is written as one: a.b.c.d");
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const hosts[] = { "[::]", "[fe80::1]", "[ff02::1]",
+						     "[2001:2::1]" };
+		mr_auto_free char *text = mr_str_format("%s=reset", hosts[i]);
+		mr_auto_free char *message = mr_str_format("\"%s\": not the address of a host that "
+							   "could be mocked (2001:2::/48 is "
+							   "what mocked names are given)",
+							   hosts[i]);
+
+		refused(text, message);
+	}
 	refused("localhost=reset", "\"localhost\": the sandbox's own loopback is not mocked");
 	refused("http://127.0.0.2/=reset",
 		"\"127.0.0.2\": the sandbox's own loopback is not mocked");
@@ -101,9 +127,9 @@ static void targets_that_are_none_are_refused(void **state)
 static void actions_that_are_none_are_refused(void **state)
 {
 	(void)state;
-	refused("a=", "\"\": unknown answer; accepted: @FILE, body:TEXT, status:N, "
-		      "header:NAME:VALUE, type:MIME, delay:TIME, fail:KIND[:F/R], timeout, reset, "
-		      "truncate, flip, auth");
+	refused("a=", "\"\": unknown answer; accepted: @FILE, body:TEXT, exec:COMMAND, status:N, "
+		      "header:NAME:VALUE, type:MIME, delay:TIME, within:TIME, fail:KIND[:F/R], "
+		      "timeout, reset, truncate, flip, auth");
 	refused("a=status:199", "\"199\": not a status; accepted: 200 to 599");
 	refused("a=status:600", "\"600\": not a status; accepted: 200 to 599");
 	refused("a=status:2x0", "\"2x0\": not a status; accepted: 200 to 599");
@@ -111,8 +137,8 @@ static void actions_that_are_none_are_refused(void **state)
 	refused("a=@", "\"\": the name of the file is empty");
 	refused("a=@x,@y", "\"y\": the body is said twice");
 	refused("a=@x,body:y", "the body is said twice");
-	refused("a=delay:1s",
-		"\"a\": no answer; accepted: @FILE, body:TEXT, status:N or a failure");
+	refused("a=delay:1s", "\"a\": no answer; accepted: @FILE, body:TEXT, exec:COMMAND, "
+			      "status:N or a failure");
 	refused("a=status:200,delay:601s", "\"601s\": the delay is too long; accepted: 0 to 10m");
 	refused("a=truncate", "\"a\": truncate and flip need a body");
 	refused("a=flip,body:", "\"a\": truncate and flip need a body");
@@ -132,8 +158,22 @@ static void actions_that_are_none_are_refused(void **state)
 	refused("a=status:200,header:content-Length:3",
 		"\"content-Length:3\": this header is the responder's own");
 	refused("a=status:200,header:X:1,header:x:2", "\"x:2\": this header is said twice");
-	refused("a=exec:date", "\"date\": an answer is not computed by a command (exec:); put what "
-			       "it would print into a file and say @FILE");
+	refused("a=exec:", "\"\": the command is empty");
+	refused("a=exec: \t ", "\" \\t \": the command is empty");
+	refused("a=exec:'' x", "\"'' x\": the command is empty");
+	refused("a=exec:x 'y", "\"x 'y\": a quote is not closed");
+	refused("a=exec:x \"y\\\"", "\"x \\\"y\\\\\\\"\": a quote is not closed");
+	refused("a=exec:x \\", "\"x \\\\\": nothing follows the last \\");
+	refused("a=@x,exec:y", "\"y\": the body is said twice");
+	refused("a=truncate,exec:x",
+		"\"a\": truncate and flip need a body that is known; a command's is not");
+	refused("a=flip,exec:x",
+		"\"a\": truncate and flip need a body that is known; a command's is not");
+	refused("a=within:1s,body:x", "\"a\": within is the time that a command (exec) has");
+	refused("a=within:0s,exec:x",
+		"\"0s\": not a time that a command may have; accepted: 1ms to 5m");
+	refused("a=within:301s,exec:x",
+		"\"301s\": not a time that a command may have; accepted: 1ms to 5m");
 }
 
 static void an_action_says_it_all(void **state)
@@ -163,6 +203,61 @@ static void an_action_says_it_all(void **state)
 	assert_string_equal(mocks.v[2].target, "http://c/?q=reset2");
 	assert_string_equal(mr_mock_fail_text(&mocks.v[2], buf), "timeout");
 	mr_mocks_deinit(&mocks);
+}
+
+/* The words of a command, each between bars. */
+static void has_words(const char *command, const char *words)
+{
+	mr_auto_free char *text = mr_str_format("a=status:201,exec:%s", command);
+	mr_auto_buf struct mr_buf buf = { 0 };
+	struct mr_mocks mocks = { 0 };
+
+	add(&mocks, text);
+	assert_true(mocks.v[0].by_command);
+	for (size_t i = 0; i < mocks.v[0].n_words; i++)
+		mr_buf_printf(&buf, "|%s", mocks.v[0].words[i]);
+	assert_string_equal(buf.text, words);
+	assert_null(mocks.v[0].words[mocks.v[0].n_words]);
+	mr_mocks_deinit(&mocks);
+}
+
+static void a_command_is_split_and_nothing_else(void **state)
+{
+	mr_auto_buf struct mr_buf many = { 0 };
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_mock mock = { 0 };
+	static const char *const words[] = { "./a", "'", "" };
+
+	(void)state;
+	has_words("date", "|date");
+	has_words(" a\tb  c ", "|a|b|c");
+	has_words("a,b=c,@d body:e", "|a,b=c,@d|body:e");
+	has_words("a 'b c' \"d e\" f\\ g", "|a|b c|d e|f g");
+	has_words("a '' \"\" b''c", "|a|||bc");
+	has_words("a '\\\"' \"\\\"\\\\\\x'\" \\'", "|a|\\\"|\"\\\\x'|'");
+	has_words("a $HOME `id` $(id) * ~ ;x &y |z >w #v",
+		  "|a|$HOME|`id`|$(id)|*|~|;x|&y||z|>w|#v");
+	mr_buf_add(&many, "a=exec:0");
+	for (int i = 1; i < MR_MOCK_WORDS_MAX; i++)
+		mr_buf_add(&many, " x");
+	assert_int_equal(mr_mock_parse(many.text, &mock, &err), 0);
+	assert_int_equal(mock.n_words, MR_MOCK_WORDS_MAX);
+	mr_mock_deinit(&mock);
+	mr_buf_add(&many, " y");
+	refused(many.text, "\"y\": too many words of a command; accepted: at most 64");
+	mr_buf_clear(&many);
+	mr_buf_add(&many, "a=exec:");
+	for (int i = 0; i < MR_MOCK_COMMAND_MAX - 1; i++)
+		mr_buf_add(&many, "x");
+	assert_int_equal(mr_mock_parse(many.text, &mock, &err), 0);
+	mr_mock_deinit(&mock);
+	mr_buf_add(&many, "x");
+	assert_true(mr_mock_parse(many.text, &mock, &err) < 0);
+	assert_non_null(strstr(err.msg, "the command is too long; accepted: at most 4096 bytes"));
+	assert_int_equal(mr_mock_set_words(&mock, words, 3, &err), 0);
+	assert_string_equal(mock.words[1], "'");
+	assert_true(mr_mock_set_words(&mock, words, 3, &err) < 0);
+	mr_mock_deinit(&mock);
 }
 
 static void no_target_twice_and_not_too_many(void **state)
@@ -223,7 +318,27 @@ static void the_most_special_answers(void **state)
 	mr_mocks_deinit(&mocks);
 }
 
-static void each_name_has_an_address(void **state)
+static const char *address_of(const struct mr_mocks *mocks, const char *host, int family)
+{
+	static char text[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+
+	if (!mr_mocks_address(mocks, host, family, &address))
+		return "none";
+	return inet_ntop(AF_INET6, &address, text, sizeof(text));
+}
+
+static const char *name_of(const struct mr_mocks *mocks, const char *text)
+{
+	struct in6_addr address;
+	const char *name;
+
+	assert_int_equal(inet_pton(AF_INET6, text, &address), 1);
+	name = mr_mocks_name(mocks, &address);
+	return name ? name : "none";
+}
+
+static void each_name_has_an_address_of_each_family(void **state)
 {
 	struct mr_mocks mocks = { 0 };
 
@@ -232,16 +347,30 @@ static void each_name_has_an_address(void **state)
 	add(&mocks, "93.184.216.34=status:200");
 	add(&mocks, "a:1=status:200");
 	add(&mocks, "b=status:200");
-	assert_int_equal(mr_mocks_address(&mocks, "a"), 0xc6120001);
-	assert_int_equal(mr_mocks_address(&mocks, "b"), 0xc6120002);
-	assert_int_equal(mr_mocks_address(&mocks, "93.184.216.34"), 0x5db8d822);
-	assert_int_equal(mr_mocks_address(&mocks, "c"), 0);
-	assert_string_equal(mr_mocks_name(&mocks, 0xc6120001), "a");
-	assert_string_equal(mr_mocks_name(&mocks, 0xc6120002), "b");
-	assert_string_equal(mr_mocks_name(&mocks, 0x5db8d822), "93.184.216.34");
-	assert_null(mr_mocks_name(&mocks, 0xc6120003));
-	assert_null(mr_mocks_name(&mocks, MR_MOCK_NET));
-	assert_null(mr_mocks_name(&mocks, 0));
+	add(&mocks, "[2001:db8::1]=status:200");
+	assert_string_equal(address_of(&mocks, "a", AF_INET), "::ffff:198.18.0.1");
+	assert_string_equal(address_of(&mocks, "a", AF_INET6), "2001:2::1");
+	assert_string_equal(address_of(&mocks, "b", AF_INET), "::ffff:198.18.0.2");
+	assert_string_equal(address_of(&mocks, "b", AF_INET6), "2001:2::2");
+	assert_string_equal(address_of(&mocks, "93.184.216.34", AF_INET), "::ffff:93.184.216.34");
+	assert_string_equal(address_of(&mocks, "93.184.216.34", AF_INET6), "none");
+	assert_string_equal(address_of(&mocks, "[2001:db8::1]", AF_INET6), "2001:db8::1");
+	assert_string_equal(address_of(&mocks, "[2001:db8::1]", AF_INET), "none");
+	assert_string_equal(address_of(&mocks, "c", AF_INET), "none");
+	assert_string_equal(name_of(&mocks, "::ffff:198.18.0.1"), "a");
+	assert_string_equal(name_of(&mocks, "2001:2::1"), "a");
+	assert_string_equal(name_of(&mocks, "2001:2::2"), "b");
+	assert_string_equal(name_of(&mocks, "::ffff:93.184.216.34"), "93.184.216.34");
+	assert_string_equal(name_of(&mocks, "2001:db8::1"), "[2001:db8::1]");
+	assert_string_equal(name_of(&mocks, "::ffff:198.18.0.3"), "none");
+	assert_string_equal(name_of(&mocks, "::ffff:198.18.0.0"), "none");
+	assert_string_equal(name_of(&mocks, "::ffff:198.19.0.1"), "none");
+	assert_string_equal(name_of(&mocks, "2001:2::"), "none");
+	assert_string_equal(name_of(&mocks, "2001:2::3"), "none");
+	assert_string_equal(name_of(&mocks, "2001:2::1:0:1"), "none");
+	assert_string_equal(name_of(&mocks, "2001:2:0:0:1::1"), "none");
+	assert_string_equal(name_of(&mocks, "::"), "none");
+	assert_string_equal(name_of(&mocks, "::1"), "none");
 	mr_mocks_deinit(&mocks);
 }
 
@@ -254,7 +383,8 @@ static void packed_is_unpacked_whole_or_not_at_all(void **state)
 	(void)state;
 	add(&mocks, "https://a.example/x=status:201,header:X-A:1,header:X-B:2,delay:5ms,"
 		    "fail:flip:2/5,body:hello");
-	add(&mocks, "b:22=reset");
+	add(&mocks, "[2001:db8::1]:22=reset");
+	add(&mocks, "c=exec:date");
 	mr_mocks_pack(&mocks, &buf);
 	assert_int_equal(mr_mocks_unpack(buf.text, buf.len, &again, &err), 0);
 	mr_mocks_pack(&again, &second);
@@ -295,9 +425,10 @@ int main(void)
 		cmocka_unit_test(targets_that_are_none_are_refused),
 		cmocka_unit_test(actions_that_are_none_are_refused),
 		cmocka_unit_test(an_action_says_it_all),
+		cmocka_unit_test(a_command_is_split_and_nothing_else),
 		cmocka_unit_test(no_target_twice_and_not_too_many),
 		cmocka_unit_test(the_most_special_answers),
-		cmocka_unit_test(each_name_has_an_address),
+		cmocka_unit_test(each_name_has_an_address_of_each_family),
 		cmocka_unit_test(packed_is_unpacked_whole_or_not_at_all),
 		cmocka_unit_test(what_is_to_be_cut_must_be_there),
 	};

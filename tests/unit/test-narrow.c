@@ -46,10 +46,10 @@ static uint32_t ask(const struct sock_fprog *prog, uint32_t arch, int nr, uint64
  * where only the level allows it, and never more. */
 static void check_all(const struct mr_policy *document)
 {
-	for (unsigned int i = 0; i < 20; i++) {
-		struct mr_seccomp_policy policy = { .level = 1 + i / 4,
-						    .net = i / 2 % 2 ? MR_SECCOMP_NET_ALLOW
-								     : MR_SECCOMP_NET_DENY,
+	for (unsigned int i = 0; i < MR_SECCOMP_LEVELS * MR_SECCOMP_NETS_ * 2; i++) {
+		struct mr_seccomp_policy policy = { .level = 1 + i / 2 / MR_SECCOMP_NETS_,
+						    .net = (enum mr_seccomp_net)(i / 2 %
+										 MR_SECCOMP_NETS_),
 						    .watch_opens = i % 2 };
 		const struct sock_fprog *level = mr_seccomp_program(&policy);
 		struct sock_fprog *narrowed;

@@ -94,16 +94,17 @@ static void what_is_applied(void **state)
 static void what_is_not_enforced(void **state)
 {
 	mr_auto_json json_t *report =
-		check("{\"VM_SETTINGS\": {\"memory\": \"4Gi\"}, \"CPU_LIMIT\": 1,"
-		      " \"OS_TYPE\": \"windows\"}",
+		check("{\"GPU_LIMIT\": 1, \"CPU_LIMIT\": 1, \"OS_TYPE\": \"windows\","
+		      " \"CONCURRENCY_LEVEL\": 2}",
 		      false, MR_CHECK_REFUSED);
 	mr_auto_free char *effects = effects_of(report);
 	mr_auto_free char *names = text_of(report, "best_effort");
 	mr_auto_free char *problems = text_of(report, "problems");
 
 	(void)state;
-	assert_string_equal(effects, "VM_SETTINGS refused; CPU_LIMIT applied; OS_TYPE refused");
-	assert_string_equal(names, "[\"VM_SETTINGS\",\"OS_TYPE\"]");
+	assert_string_equal(effects, "GPU_LIMIT refused; CPU_LIMIT applied; OS_TYPE applied; "
+				     "CONCURRENCY_LEVEL refused");
+	assert_string_equal(names, "[\"GPU_LIMIT\",\"CONCURRENCY_LEVEL\"]");
 	assert_string_equal(problems, "[]");
 }
 

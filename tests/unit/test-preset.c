@@ -71,6 +71,12 @@ static void accepted_forms_of_the_limits(void **state)
 	apply_ok(spec, "{\"CPU_LIMIT\": \"64\", \"MEMORY_LIMIT\": \"64Gi\", \"TIMEOUT\": \"2m\"}");
 	assert_int_equal(spec->limits_cpus, 64000);
 	assert_int_equal(spec->limits_wall_ms, 120000);
+	/* What a validator takes as a whole: text, any case, a rate beside it. */
+	apply_ok(spec, "{\"CPU_LIMIT\": \"4\", \"MEMORY_LIMIT\": \"4gi\","
+		       " \"MAX_BANDWIDTH\": \"100kbps\"}");
+	assert_int_equal(spec->limits_cpus, 4000);
+	assert_int_equal(spec->limits_memory_max_bytes, UINT64_C(4294967296));
+	assert_int_equal(spec->net_rate_max, 100000);
 	apply_ok(spec, "{\"MEMORY_LIMIT\": 1048576, \"CPU_LIMIT\": 0.01}");
 	assert_int_equal(spec->limits_memory_max_bytes, 1048576);
 	assert_int_equal(spec->limits_cpus, 10);
@@ -158,10 +164,6 @@ static const struct {
 	{ "DISK_IO_THROTTLE", "{\"DISK_IO_THROTTLE\": 100}" },
 	{ "CONCURRENCY_LEVEL", "{\"CONCURRENCY_LEVEL\": 8}" },
 	{ "CONCURRENCY_MULTIPLIER", "{\"CONCURRENCY_MULTIPLIER\": 4}" },
-	{ "FAILURE_MODES", "{\"FAILURE_MODES\": \"cpu, user_misuse\"}" },
-	{ "FAILURE_MODES", "{\"FAILURE_MODES\": [\"none\", [\"user_misuse\"]]}" },
-	{ "OS_TYPE", "{\"OS_TYPE\": \"windows\"}" },
-	{ "VM_SETTINGS", "{\"VM_SETTINGS\": {\"memory\": \"4Gi\"}}" },
 	{ "SANDBOX_STUB_STRATEGY", "{\"SANDBOX_STUB_STRATEGY\": \"hostile\"}" },
 };
 
@@ -188,6 +190,12 @@ static void conditions_of_the_network_are_knobs(void **state)
 		  "unlimited" },
 		{ "{\"BANDWIDTH_LIMIT\": \"20gbps\"}", NULL },
 		{ "{\"BANDWIDTH_LIMIT\": \"foo\"}", NULL },
+		{ "{\"MIN_BANDWIDTH\": \"0kbps\"}", NULL },
+		{ "{\"MIN_BANDWIDTH\": \"20gbps\"}", NULL },
+		{ "{\"MIN_BANDWIDTH\": \"foo\"}", NULL },
+		{ "{\"MAX_BANDWIDTH\": \"0kbps\"}", NULL },
+		{ "{\"MAX_BANDWIDTH\": \"20gbps\"}", NULL },
+		{ "{\"MAX_BANDWIDTH\": \"foo\"}", NULL },
 		{ "{\"BANDWIDTH_LIMIT\": true}",
 		  "p: BANDWIDTH_LIMIT: a boolean where a string or a number is expected" },
 	};
@@ -260,10 +268,6 @@ static void the_grammar_is_checked_even_with_best_effort(void **state)
 		  "p: FAILURE_MODES[1][0]: unknown failure mode \"xyzzy\"" },
 		{ "FAILURE_MODES", "{\"FAILURE_MODES\": 5}",
 		  "p: FAILURE_MODES: a number where a string is expected" },
-		{ "OS_TYPE", "{\"OS_TYPE\": \"window\"}",
-		  "p: OS_TYPE: unknown system \"window\"; did you mean \"windows\"?" },
-		{ "VM_SETTINGS", "{\"VM_SETTINGS\": \"x\"}",
-		  "p: VM_SETTINGS: a string where an object is expected" },
 	};
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_spec *spec = *state;
@@ -275,6 +279,103 @@ static void the_grammar_is_checked_even_with_best_effort(void **state)
 		if (rows[i].message)
 			assert_string_equal(err.msg, rows[i].message);
 		assert_int_equal(spec->unenforced.n, 0);
+	}
+}
+
+/* Variables of machines: in any order, and with the times of the specification. */
+static void machines_are_knobs(void **state)
+{
+	static const struct {
+		const char *text, *image;
+		uint64_t wall_ms, memory;
+	} rows[] = {
+		{ "{}", "", 30000, 2147483648 },
+		{ "{\"OS_TYPE\": \"Linux\"}", "", 30000, 2147483648 },
+		{ "{\"VM_SETTINGS\": {}}", "", 30000, 2147483648 },
+		{ "{\"VM_SETTINGS\": {\"image\": \"/a\"}}", "/a", 300000, 2147483648 },
+		{ "{\"VM_SETTINGS\": {\"windows_image\": \"/w\", \"memory\": \"4Gi\"},"
+		  " \"OS_TYPE\": \"windows\"}",
+		  "/w", 300000, 4294967296 },
+		{ "{\"OS_TYPE\": \"macos\", \"VM_SETTINGS\": {\"windows_image\": \"/w\","
+		  " \"image\": \"/a\"}, \"TIMEOUT\": 9}",
+		  "/a", 9000, 2147483648 },
+		{ "{\"VM_SETTINGS\": {\"image\": \"/a\", \"linux_image\": \"/l\","
+		  " \"timeout\": 600}, \"TIMEOUT\": 9}",
+		  "/l", 600000, 2147483648 },
+		{ "{\"OS_TYPE\": \"windows\"}", "", 300000, 2147483648 },
+	};
+	struct mr_spec *spec = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		fresh(spec);
+		apply_ok(spec, rows[i].text);
+		assert_string_equal(mr_spec_vm_image(spec), rows[i].image);
+		assert_int_equal(spec->limits_wall_ms, rows[i].wall_ms);
+		assert_int_equal(spec->sandbox_vm_memory_bytes, rows[i].memory);
+		assert_int_equal(mr_spec_wants_vm(spec), rows[i].wall_ms != 30000);
+		assert_int_equal(spec->unenforced.n, 0);
+	}
+	fresh(spec);
+	apply_ok(spec, "{\"VM_SETTINGS\": {\"windows_image\": \"/w\"}}");
+	assert_false(mr_spec_wants_vm(spec));
+	apply_ok(spec, "{\"OS_TYPE\": \"windows\"}");
+	assert_int_equal(spec->limits_wall_ms, 300000);
+}
+
+static void settings_of_machines_are_checked(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} bad[] = {
+		{ "{\"OS_TYPE\": \"window\"}",
+		  "p: OS_TYPE: unknown word \"window\"; accepted: linux, windows, macos" },
+		{ "{\"VM_SETTINGS\": \"x\"}",
+		  "p: VM_SETTINGS: a string where an object is expected" },
+		{ "{\"VM_SETTINGS\": {\"window_image\": \"x\"}}",
+		  "p: VM_SETTINGS: unknown member \"window_image\"; did you mean "
+		  "\"windows_image\"?" },
+		{ "{\"VM_SETTINGS\": {\"memory\": \"4Qi\"}}", NULL },
+		{ "{\"VM_SETTINGS\": {\"memory\": \"65Gi\"}}", NULL },
+		{ "{\"VM_SETTINGS\": {\"memory\": 0}}", NULL },
+		{ "{\"VM_SETTINGS\": {\"timeout\": -1}}", NULL },
+		{ "{\"VM_SETTINGS\": {\"image\": 5}}", NULL },
+	};
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(bad); i++) {
+		fresh(spec);
+		if (apply(spec, bad[i].text, &err) != -22)
+			fail_msg("%s was accepted", bad[i].text);
+		if (bad[i].message)
+			assert_string_equal(err.msg, bad[i].message);
+	}
+}
+
+static void a_machine_that_will_not_be_is_asked_nothing(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} rows[] = {
+		{ "{\"VM_SETTINGS\": {\"windows_image\": \"/w\"}}",
+		  "VM_SETTINGS: there is no image for linux; sandbox.os (OS_TYPE) says which "
+		  "system "
+		  "is meant" },
+		{ "{\"VM_SETTINGS\": {\"memory\": \"4Gi\"}}",
+		  "sandbox.vm_memory_bytes: there is no machine that could have it; name its image "
+		  "(VM_SETTINGS: image, sandbox.vm_image)" },
+		{ "{\"OS_TYPE\": \"windows\"}", NULL },
+	};
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_spec *spec = *state;
+
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		fresh(spec);
+		mr_strv_add(&spec->argv, "true");
+		apply_ok(spec, rows[i].text);
+		assert_int_equal(mr_spec_validate(spec, &err), rows[i].message ? -22 : 0);
+		if (rows[i].message)
+			assert_string_equal(err.msg, rows[i].message);
 	}
 }
 
@@ -429,22 +530,34 @@ static void the_environment(void **state)
 
 static void warnings_of_the_environment(void **state)
 {
-	char known[] = "SANDBOX_DOCKER=1";
-	char family[] = "SANDBOX_CONTAINER_IMAGE_LINUX=x";
+	char known[] = "SANDBOX_STUB_SEED=1";
+	char family[] = "SANDBOX_EC_NULLS=off";
+	char unread[] = "SANDBOX_DOCKER=1";
+	char unread_family[] = "SANDBOX_CONTAINER_IMAGE_LINUX=x";
+	char empty[] = "SANDBOX_HOSTILE_STRATEGY_HOOK=";
+	char near_family[] = "SANDBOX_EE_=1";
 	char typo[] = "SANDBOX_TIMOUT=5";
 	char far[] = "SANDBOX_\033ABCDEFGHIJKLMNOP=5";
 	char other[] = "PATH=/bin";
-	char *environment[] = { known, family, typo, far, other, NULL };
+	char *environment[] = { known, family, typo,	      far,	   other,
+				empty, unread, unread_family, near_family, NULL };
 	struct mr_strv warnings = { 0 };
 
 	(void)state;
 	mr_preset_warn_environment(environment, &warnings);
-	assert_int_equal(warnings.n, 2);
+	assert_int_equal(warnings.n, 5);
 	assert_string_equal(warnings.v[0],
 			    "unknown variable \"SANDBOX_TIMOUT\" in the environment; "
 			    "did you mean SANDBOX_TIMEOUT?");
 	assert_string_equal(warnings.v[1], "unknown variable \"SANDBOX_\\x1bABCDEFGHIJKLMNOP\" in "
 					   "the environment");
+	assert_string_equal(warnings.v[2], "nothing of this version acts on the variable "
+					   "\"SANDBOX_DOCKER\" of the "
+					   "environment");
+	assert_string_equal(warnings.v[3], "nothing of this version acts on the variable "
+					   "\"SANDBOX_CONTAINER_IMAGE_LINUX\" of the environment");
+	/* A family is no name that anybody could have meant. */
+	assert_null(strstr(warnings.v[4], "SANDBOX_EC_?"));
 	mr_strv_clear(&warnings);
 }
 
@@ -461,6 +574,9 @@ int main(void)
 		SPEC_TEST(best_effort_records_what_is_not_enforced),
 		SPEC_TEST(the_grammar_is_checked_even_with_best_effort),
 		SPEC_TEST(lists_of_presets),
+		SPEC_TEST(machines_are_knobs),
+		SPEC_TEST(settings_of_machines_are_checked),
+		SPEC_TEST(a_machine_that_will_not_be_is_asked_nothing),
 		SPEC_TEST(every_builtin_is_accepted),
 		SPEC_TEST(preset_arguments),
 		SPEC_TEST(arguments_that_are_no_object),

@@ -9,18 +9,27 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "runtime/backend/document.h"
 #include "runtime/backend/errand.h"
 #include "runtime/backend/qemu_accel.h"
 #include "runtime/backend/qemu_cpio.h"
+#include "runtime/backend/qemu_flow.h"
+#include "runtime/backend/qemu_group.h"
 #include "runtime/backend/qemu_kernel.h"
 #include "runtime/backend/qemu_result.h"
 #include "runtime/backend/qemu_wire.h"
+#include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/loop.h"
+#include "runtime/spec/spec.h"
 #include "tests/lib/temptree.h"
 
 /* --- frames --------------------------------------------------------------------------- */
@@ -352,7 +361,7 @@ static void a_failure_of_kvm_is_remembered_until_the_next_boot(void **state)
 			 MR_ACCEL_KVM); /* a device that opens */
 	assert_int_equal(mr_accel_choose(t.fd, "/proc/self/status"), MR_ACCEL_TCG);
 	assert_int_equal(mr_accel_choose(t.fd, "/dev/none"), MR_ACCEL_TCG);
-	mr_accel_remember_failure(t.fd);
+	mr_accel_remember_failure(t.fd, "silence");
 	assert_int_equal(mr_accel_choose(t.fd, "/dev/null"), MR_ACCEL_TCG);
 	assert_int_equal(mr_accel_choose(-1, "/dev/null"), MR_ACCEL_KVM);
 	assert_int_equal(unlinkat(t.fd, "kvm-fails", 0), 0);
@@ -360,6 +369,104 @@ static void a_failure_of_kvm_is_remembered_until_the_next_boot(void **state)
 		      "00000000-0000-0000-0000-000000000000\n"); /* another boot's */
 	assert_int_equal(mr_accel_choose(t.fd, "/dev/null"), MR_ACCEL_KVM);
 	temptree_remove(&t);
+}
+
+static void do_nothing(void *owner)
+{
+	(void)owner;
+}
+
+/* A machine may end in the same moment in which its last words came. */
+static void what_came_before_the_end_is_kept(void **unused)
+{
+	static struct mr_flow out, silent;
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_capture kept = { .total = 0 }, none = { .total = 0 };
+	struct mr_loop *loop = NULL;
+	struct mr_spec spec;
+	json_t *json;
+
+	(void)unused;
+	mr_spec_init(&spec);
+	assert_int_equal(mr_loop_new(&loop, &err), 0);
+	assert_int_equal(mr_flow_open(&out, loop, &spec, -1, do_nothing, NULL, &err), 0);
+	assert_int_equal(mr_flow_open(&silent, loop, &spec, -1, do_nothing, NULL, &err), 0);
+	assert_int_equal(mr_flow_put(&out, (const unsigned char *)"the last words", 14, &err), 0);
+	mr_flow_drain(&out, &silent, NULL);
+	assert_true(mr_flow_done(&out));
+	assert_true(mr_flow_done(&silent));
+	mr_flow_stop(&out, &kept);
+	mr_flow_stop(&silent, &none);
+	json = mr_capture_to_json(&kept);
+	assert_string_equal(json_string_value(json_object_get(json, "text")), "the last words");
+	assert_int_equal(mr_capture_total(&none), 0);
+	json_decref(json);
+	mr_capture_deinit(&kept);
+	mr_capture_deinit(&none);
+	mr_loop_free(loop);
+	mr_spec_deinit(&spec);
+}
+
+/* Only a machine that comes up without KVM, after one that did not with it, shows whose fault it was. */
+static void kvm_is_off_once_it_is_to_blame(void **state)
+{
+	const struct mr_accel_trial fresh = { .device = "/dev/null" };
+	struct mr_accel_trial trial = fresh;
+	struct temptree t;
+
+	(void)state;
+	temptree_make(&t);
+	trial.folder = t.fd;
+	mr_accel_note_mute(&trial, MR_ACCEL_KVM, "silence");
+	assert_int_equal(mr_accel_next(&trial), MR_ACCEL_TCG);
+	mr_accel_note_mute(&trial, MR_ACCEL_TCG, "silence");
+	assert_int_equal(mr_accel_choose(t.fd, "/dev/null"), MR_ACCEL_KVM);
+	mr_accel_note_up(&trial, MR_ACCEL_TCG);
+	assert_int_equal(mr_accel_choose(t.fd, "/dev/null"), MR_ACCEL_TCG);
+
+	assert_int_equal(unlinkat(t.fd, "kvm-fails", 0), 0);
+	trial = fresh;
+	trial.folder = t.fd;
+	mr_accel_note_mute(&trial, MR_ACCEL_TCG, "silence");
+	mr_accel_note_up(&trial, MR_ACCEL_TCG);
+	mr_accel_note_up(&trial, MR_ACCEL_KVM);
+	assert_int_equal(mr_accel_next(&trial), MR_ACCEL_KVM);
+	assert_int_equal(mr_accel_choose(t.fd, "/dev/null"), MR_ACCEL_KVM);
+	temptree_remove(&t);
+}
+
+/* --- between two attempts --------------------------------------------------------------- */
+
+static void a_pause_ends_with_a_signal_and_tells_it(void **unused)
+{
+	const uint64_t never = UINT64_MAX;
+	int pipes[2], sig = 0, fd;
+	sigset_t set;
+
+	(void)unused;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
+	assert_int_equal(sigprocmask(SIG_BLOCK, &set, NULL), 0);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	assert_true(fd >= 0);
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+
+	assert_true(mr_machine_pause(1, pipes[1], fd, never, &sig));
+	raise(SIGUSR1);
+	assert_true(mr_machine_pause(1, pipes[1], fd, never, &sig));
+	assert_false(mr_machine_pause(MR_GROUP_ATTEMPTS, pipes[1], fd, never, &sig));
+	assert_int_equal(sig, 0);
+	raise(SIGTERM);
+	assert_false(mr_machine_pause(1, pipes[1], fd, never, &sig));
+	assert_int_equal(sig, SIGTERM);
+	sig = 0;
+	mr_close(pipes[0]);
+	assert_false(mr_machine_pause(1, pipes[1], fd, never, &sig));
+	assert_int_equal(sig, 0);
+	mr_close(pipes[1]);
+	mr_close(fd);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 int main(void)
@@ -371,9 +478,12 @@ int main(void)
 		cmocka_unit_test(archive_tells_what_could_not_be_written),
 		cmocka_unit_test(modules_are_found_by_name),
 		cmocka_unit_test(modules_are_packed_before_those_that_need_them),
+		cmocka_unit_test(kvm_is_off_once_it_is_to_blame),
+		cmocka_unit_test(a_pause_ends_with_a_signal_and_tells_it),
 		cmocka_unit_test(a_failure_of_kvm_is_remembered_until_the_next_boot),
 		cmocka_unit_test(result_of_a_guest_is_judged),
 		cmocka_unit_test(text_of_a_guest_is_judged),
+		cmocka_unit_test(what_came_before_the_end_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"
+#include "runtime/base/secret.h"
 #include "runtime/store/redact.h"
 #include "tools/term.h"
 
@@ -29,10 +30,32 @@ static void assert_redacted(const char *const *words, const char *expected)
 	json_decref(ret.argv);
 }
 
+static void secrets_are_known_by_words(void **state)
+{
+	static const char *const secret[] = {
+		"key",	       "api_key", "api-key", "apiKey",	   "APIKey",
+		"signing.key", "KEY",	  "keys",    "KEY_2",	   "userPass",
+		"user_pass",   "pass",	  "DB_PASS", "dbpassword", "authToken",
+		"x-token",     "myKey",	  "old_key", "Key1Name",   "password.txt",
+	};
+	static const char *const open_name[] = {
+		"keyboard", "compass", "monkey",   "passenger", "bypass", "hockey", "turkey_url",
+		"passed",   "keyed",   "KEYBOARD", "Compass",	"",	  "_",	    "surpassed-by",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(secret); i++)
+		if (!mr_secret_is_name(secret[i]))
+			fail_msg("%s is the name of a secret", secret[i]);
+	for (size_t i = 0; i < N_ELEMENTS(open_name); i++)
+		if (mr_secret_is_name(open_name[i]))
+			fail_msg("%s is no name of a secret", open_name[i]);
+}
+
 static void secrets_are_replaced(void **state)
 {
 	static const struct {
-		const char *words[5], *expected;
+		const char *words[6], *expected;
 	} rows[] = {
 		{ { "ls", "-l", "/tmp" }, "[\"ls\",\"-l\",\"/tmp\"]" },
 		{ { "x", "--password=hunter2" }, "[\"x\",\"--password=[redacted]\"]" },
@@ -46,6 +69,21 @@ static void secrets_are_replaced(void **state)
 		{ { "git", "https://host/a:b@c" }, "[\"git\",\"https://host/a:b@c\"]" },
 		{ { "x", "--PassWord=a", "--token" },
 		  "[\"x\",\"--PassWord=[redacted]\",\"--token\"]" },
+		{ { "x", "DB_PASS=hunter2", "MYSQL_PWD=x", "apiKey=y" },
+		  "[\"x\",\"DB_PASS=[redacted]\",\"MYSQL_PWD=[redacted]\",\"apiKey=[redacted]\"]" },
+		{ { "x", "--pass", "hunter2", "file" },
+		  "[\"x\",\"--pass\",\"[redacted]\",\"file\"]" },
+		{ { "x", "--key=abc", "--jwt", "e.y.z" },
+		  "[\"x\",\"--key=[redacted]\",\"--jwt\",\"[redacted]\"]" },
+		{ { "curl", "-H", "X-Key: abc" }, "[\"curl\",\"-H\",\"X-Key:[redacted]\"]" },
+		{ { "x", "--keyboard=us", "--compass", "n", "MONKEY=1" },
+		  "[\"x\",\"--keyboard=us\",\"--compass\",\"n\",\"MONKEY=1\"]" },
+		{ { "x", "http://a/b,ftp://me:one@c,http://you:two@d/" },
+		  "[\"x\",\"http://a/b,ftp://me:[redacted]@c,http://you:[redacted]@d/\"]" },
+		{ { "sh", "-c", "wget http://a && wget http://me:one@b/c" },
+		  "[\"sh\",\"-c\",\"wget http://a && wget http://me:[redacted]@b/c\"]" },
+		{ { "x", "http://me:p@ss@host/a@b" }, "[\"x\",\"http://me:[redacted]@host/a@b\"]" },
+		{ { "x", "://", "://:@" }, "[\"x\",\"://\",\"://:@\"]" },
 		{ { "grep", "password", "file" }, "[\"grep\",\"password\",\"file\"]" },
 		{ { "x", "--password=" }, "[\"x\",\"--password=\"]" },
 		{ { "x", "" }, "[\"x\",\"\"]" },
@@ -117,6 +155,7 @@ static void nothing_reaches_the_terminal_that_it_acts_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(secrets_are_known_by_words),
 		cmocka_unit_test(secrets_are_replaced),
 		cmocka_unit_test(what_is_left_out_is_told),
 		cmocka_unit_test(nothing_reaches_the_terminal_that_it_acts_on),

@@ -104,9 +104,11 @@ static const struct mr_seccomp_rule *answer(const struct mr_seccomp_policy *poli
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 ? NULL : rule;
 }
 
+#define VERDICTS (MR_SECCOMP_SOCKET + 1)
+
 /* Until the child ends; counts answers by verdict. */
 static void serve(const struct mr_seccomp_policy *policy, int listener, int pidfd,
-		  unsigned int counts[4])
+		  unsigned int counts[VERDICTS])
 {
 	struct pollfd fds[2] = { { .fd = pidfd, .events = POLLIN },
 				 { .fd = listener, .events = POLLIN } };
@@ -114,7 +116,7 @@ static void serve(const struct mr_seccomp_policy *policy, int listener, int pidf
 	for (;;) {
 		const struct mr_seccomp_rule *rule;
 
-		assert_true(poll(fds, 2, 10000) > 0);
+		assert_true(poll(fds, 2, 60000) > 0);
 		if (fds[1].revents & POLLIN) {
 			rule = answer(policy, listener);
 			if (rule)
@@ -129,7 +131,7 @@ static void serve(const struct mr_seccomp_policy *policy, int listener, int pidf
 }
 
 /* Run a confined body to its end and return its exit status. */
-static int confine(struct confined c, struct report *report, unsigned int counts[4])
+static int confine(struct confined c, struct report *report, unsigned int counts[VERDICTS])
 {
 	mr_auto_close int ready = -1, pidfd = -1, listener = -1;
 	int ends[2], status;
@@ -204,7 +206,7 @@ static void without_a_filter_the_bad_calls_fail_otherwise(void **state)
 static void bad_calls_are_denied_without_a_listener(void **state)
 {
 	struct report *report = new_report();
-	unsigned int counts[4] = { 0 };
+	unsigned int counts[VERDICTS] = { 0 };
 
 	(void)state;
 	assert_int_equal(confine((struct confined){ .policy = &level3,
@@ -221,7 +223,7 @@ static void bad_calls_are_denied_without_a_listener(void **state)
 static void bad_calls_are_denied_by_a_listener(void **state)
 {
 	struct report *report = new_report();
-	unsigned int counts[4] = { 0 }, expected = 0;
+	unsigned int counts[VERDICTS] = { 0 }, expected = 0;
 
 	(void)state;
 	for (size_t i = 0; i < N_BAD_CALLS; i++)
@@ -257,18 +259,20 @@ static void network_calls_reach_the_supervisor(void **state)
 {
 	struct mr_seccomp_policy allowed = { .level = 3, .net = MR_SECCOMP_NET_ALLOW };
 	struct report *report = new_report();
-	unsigned int counts[4] = { 0 };
+	unsigned int counts[VERDICTS] = { 0 };
 
 	(void)state;
 	assert_int_equal(confine((struct confined){ .policy = &level3, .body = use_sockets },
 				 report, counts),
 			 0);
 	assert_int_equal(counts[MR_SECCOMP_NET], 1);
+	assert_int_equal(counts[MR_SECCOMP_SOCKET], 1);
 	memset(counts, 0, sizeof(counts));
 	assert_int_equal(confine((struct confined){ .policy = &allowed, .body = use_sockets },
 				 report, counts),
 			 0);
 	assert_int_equal(counts[MR_SECCOMP_NET], 0);
+	assert_int_equal(counts[MR_SECCOMP_SOCKET], 0);
 	/* alone the record is lost, the network namespace stays the wall */
 	assert_int_equal(confine((struct confined){ .policy = &level3,
 						    .occupied = true,
@@ -302,7 +306,7 @@ static int exec_and_map(struct report *report)
 static void level_4_and_5_watch_exec_and_opens(void **state)
 {
 	struct report *report = new_report();
-	unsigned int counts[4] = { 0 };
+	unsigned int counts[VERDICTS] = { 0 };
 
 	(void)state;
 	assert_int_equal(confine((struct confined){ .policy = &level4, .body = exec_and_map },
@@ -322,7 +326,7 @@ static void level_4_and_5_watch_exec_and_opens(void **state)
 static void level_4_is_refused_without_a_listener(void **state)
 {
 	struct report *report = new_report();
-	unsigned int counts[4] = { 0 };
+	unsigned int counts[VERDICTS] = { 0 };
 
 	(void)state;
 	assert_int_equal(confine((struct confined){ .policy = &level4,

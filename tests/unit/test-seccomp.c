@@ -35,7 +35,7 @@
 #define NOTIFY(errnum) (SECCOMP_RET_USER_NOTIF | (uint32_t)(errnum))
 #define ANSWER(errnum) (SECCOMP_RET_ERRNO | (uint32_t)(errnum))
 #define ALLOW SECCOMP_RET_ALLOW
-#define N_POLICIES 20
+#define N_POLICIES (MR_SECCOMP_LEVELS * MR_SECCOMP_NETS_ * 2)
 #define LAST_NR 469
 
 static const struct row {
@@ -60,9 +60,8 @@ static const char *const argument_calls[] = {
 
 static struct mr_seccomp_policy policy_at(unsigned int i)
 {
-	return (struct mr_seccomp_policy){ .level = 1 + i / 4,
-					   .net = i / 2 % 2 ? MR_SECCOMP_NET_ALLOW
-							    : MR_SECCOMP_NET_DENY,
+	return (struct mr_seccomp_policy){ .level = 1 + i / 2 / MR_SECCOMP_NETS_,
+					   .net = (enum mr_seccomp_net)(i / 2 % MR_SECCOMP_NETS_),
 					   .watch_opens = i % 2 };
 }
 
@@ -432,6 +431,9 @@ static void terminal_injection_is_denied_in_the_low_half(void **state)
 	}
 }
 
+/* What a case stands for: shown to the supervisor unless the network is the host's. */
+#define SHOWN UINT32_MAX
+
 static void sockets_are_unix_internet_and_route(void **state)
 {
 	static const struct {
@@ -440,27 +442,27 @@ static void sockets_are_unix_internet_and_route(void **state)
 	} cases[] = {
 		{ AF_UNIX, SOCK_STREAM, 0, ALLOW, ALLOW },
 		{ AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ALLOW, ALLOW },
-		{ AF_INET, SOCK_STREAM, 0, ALLOW, ALLOW },
-		{ AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, IPPROTO_UDP, ALLOW, ALLOW },
-		{ AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP, ALLOW, ALLOW },
-		{ AF_INET, SOCK_STREAM, 262, ALLOW, ALLOW },
-		{ AF_INET, SOCK_DGRAM, IPPROTO_ICMP, ALLOW, ALLOW },
+		{ AF_INET, SOCK_STREAM, 0, SHOWN, SHOWN },
+		{ AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, IPPROTO_UDP, SHOWN, SHOWN },
+		{ AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP, SHOWN, SHOWN },
+		{ AF_INET, SOCK_STREAM, 262, SHOWN, SHOWN },
+		{ AF_INET, SOCK_DGRAM, IPPROTO_ICMP, SHOWN, SHOWN },
 		{ AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0, ALLOW, ALLOW },
 		{ AF_NETLINK, SOCK_DGRAM, 0, ALLOW, ALLOW },
 		{ AF_NETLINK, SOCK_RAW, 9, NOTIFY(EPROTONOSUPPORT), ALLOW },
 		{ AF_NETLINK, SOCK_RAW, 12, NOTIFY(EPROTONOSUPPORT), ALLOW },
-		{ AF_INET, SOCK_RAW, IPPROTO_ICMP, NOTIFY(EPERM), ALLOW },
-		{ AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 6, NOTIFY(EPERM), ALLOW },
-		{ AF_INET6, SOCK_RAW, IPPROTO_RAW, NOTIFY(EPERM), ALLOW },
-		{ AF_INET, SOCK_PACKET, 768, NOTIFY(EPERM), ALLOW },
-		{ AF_INET, 0x100000003, 6, NOTIFY(EPERM), ALLOW },
-		{ AF_INET, SOCK_STREAM, 132, NOTIFY(EPROTONOSUPPORT), ALLOW },
-		{ AF_INET6, SOCK_SEQPACKET, 132, NOTIFY(EPROTONOSUPPORT), ALLOW },
-		{ AF_INET, SOCK_DCCP, 33, NOTIFY(EPROTONOSUPPORT), ALLOW },
-		{ AF_INET, SOCK_DGRAM, 115, NOTIFY(EPROTONOSUPPORT), ALLOW },
-		{ AF_INET, SOCK_STREAM, 256, NOTIFY(EPROTONOSUPPORT), ALLOW },
-		{ AF_PACKET, SOCK_RAW, 768, NOTIFY(EAFNOSUPPORT), ALLOW },
-		{ AF_PACKET, SOCK_DGRAM, 768, NOTIFY(EAFNOSUPPORT), ALLOW },
+		{ AF_INET, SOCK_RAW, IPPROTO_ICMP, NOTIFY(EPERM), SHOWN },
+		{ AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 6, NOTIFY(EPERM), SHOWN },
+		{ AF_INET6, SOCK_RAW, IPPROTO_RAW, NOTIFY(EPERM), SHOWN },
+		{ AF_INET, SOCK_PACKET, 768, NOTIFY(EPERM), SHOWN },
+		{ AF_INET, 0x100000003, 6, NOTIFY(EPERM), SHOWN },
+		{ AF_INET, SOCK_STREAM, 132, NOTIFY(EPROTONOSUPPORT), SHOWN },
+		{ AF_INET6, SOCK_SEQPACKET, 132, NOTIFY(EPROTONOSUPPORT), SHOWN },
+		{ AF_INET, SOCK_DCCP, 33, NOTIFY(EPROTONOSUPPORT), SHOWN },
+		{ AF_INET, SOCK_DGRAM, 115, NOTIFY(EPROTONOSUPPORT), SHOWN },
+		{ AF_INET, SOCK_STREAM, 256, NOTIFY(EPROTONOSUPPORT), SHOWN },
+		{ AF_PACKET, SOCK_RAW, 768, NOTIFY(EAFNOSUPPORT), SHOWN },
+		{ AF_PACKET, SOCK_DGRAM, 768, NOTIFY(EAFNOSUPPORT), SHOWN },
 		{ AF_VSOCK, SOCK_STREAM, 0, NOTIFY(EAFNOSUPPORT), NOTIFY(EAFNOSUPPORT) },
 		{ AF_ALG, SOCK_SEQPACKET, 0, NOTIFY(EAFNOSUPPORT), NOTIFY(EAFNOSUPPORT) },
 		{ 0x100000000 | AF_VSOCK, SOCK_STREAM, 0, NOTIFY(EAFNOSUPPORT),
@@ -473,10 +475,15 @@ static void sockets_are_unix_internet_and_route(void **state)
 	for (unsigned int i = 0; i < N_POLICIES; i++) {
 		struct mr_seccomp_policy p = policy_at(i);
 
-		for (size_t k = 0; k < N_ELEMENTS(cases); k++)
+		for (size_t k = 0; k < N_ELEMENTS(cases); k++) {
+			uint32_t want = p.level >= 3 ? cases[k].from_level_3 : cases[k].below;
+
+			if (want == SHOWN)
+				want = p.net == MR_SECCOMP_NET_ALLOW ? ALLOW : NOTIFY(0);
 			assert_int_equal(judge_args(&p, SYS_socket, cases[k].domain, cases[k].type,
 						    cases[k].protocol),
-					 p.level >= 3 ? cases[k].from_level_3 : cases[k].below);
+					 want);
+		}
 	}
 }
 
@@ -601,6 +608,10 @@ static void rules_with_arguments_name_the_check(void **state)
 	data.args[1] = SOCK_RAW;
 	rule = mr_seccomp_rule_for(&level3, &data);
 	assert_rule(rule, "socket", MR_SECCOMP_DENY, EPERM, "net", 2);
+	data.args[1] = SOCK_DGRAM;
+	rule = mr_seccomp_rule_for(&level3, &data);
+	assert_int_equal(rule->verdict, MR_SECCOMP_SOCKET);
+	assert_string_equal(rule->syscall, "socket");
 	data.nr = SYS_ioctl;
 	data.args[1] = 0x100005412;
 	rule = mr_seccomp_rule_for(&level3, &data);

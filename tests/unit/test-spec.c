@@ -349,6 +349,9 @@ static void best_effort_items(void **state)
 	assert_unknown_item("all");
 	assert_int_equal(mr_spec_add_best_effort(spec, "Memory", &err), -22);
 	assert_string_equal(err.msg, "unknown item \"Memory\"; did you mean \"memory\"?");
+	assert_int_equal(mr_spec_add_best_effort(spec, "net,proc-mask", &err), -22);
+	assert_string_equal(err.msg, "item \"proc-mask\" is no more: what it names is enforced on "
+				     "every host; leave it out");
 }
 
 static void a_copy_shares_nothing(void **state)

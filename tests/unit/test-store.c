@@ -102,8 +102,8 @@ static void what_cannot_be_used_is_left_as_it_is(void **state)
 
 	mr_store_close(open_store(&t));
 	edit(&t, "PRAGMA user_version = 99");
-	assert_fails(&t, MR_STORE_WRITE, "has schema version 99, this program knows up to 4");
-	assert_fails(&t, MR_STORE_READ, "has schema version 99, this program knows up to 4");
+	assert_fails(&t, MR_STORE_WRITE, "has schema version 99, this program knows up to 5");
+	assert_fails(&t, MR_STORE_READ, "has schema version 99, this program knows up to 5");
 	storetree_remove(&t);
 }
 
@@ -209,17 +209,15 @@ static void take_in(struct storetree *t)
 	mr_store_close(store);
 }
 
-static struct mr_verify_report verify(struct storetree *t, const json_t *checkpoint,
-				      const char *public_key)
+static struct mr_verify_report verify_with(struct storetree *t, const struct mr_verify_opts *opts)
 {
-	struct mr_verify_opts opts = { .checkpoint = checkpoint, .public_key = public_key };
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_verify_report report;
 	struct mr_store *store = NULL;
 	int r;
 
 	assert_int_equal(mr_store_open(&t->place, MR_STORE_READ, 50, &store, &err), 0);
-	r = mr_verify(store, &opts, &report, &err);
+	r = mr_verify(store, opts, &report, &err);
 	if (r < 0)
 		fail_msg("%s", err.msg);
 	assert_int_equal(r, report.what[0] != '\0');
@@ -227,13 +225,41 @@ static struct mr_verify_report verify(struct storetree *t, const json_t *checkpo
 	return report;
 }
 
+static struct mr_verify_report verify(struct storetree *t, const json_t *checkpoint,
+				      const char *public_key)
+{
+	struct mr_verify_opts opts = { .checkpoint = checkpoint, .public_key = public_key };
+
+	return verify_with(t, &opts);
+}
+
+struct edit_row {
+	const char *sql;
+	int64_t bad_seq;
+	const char *what;
+};
+
+static void assert_found(struct storetree *t, const struct edit_row *row)
+{
+	struct mr_verify_report report;
+
+	edit(t, row->sql);
+	report = verify(t, NULL, NULL);
+	assert_string_equal(report.what, row->what);
+	assert_int_equal(report.bad_seq, row->bad_seq);
+}
+
+/* All that a run has beside its row of the chain. */
+#define FORGET(run)                                                                               \
+	"DELETE FROM links WHERE run_id = '" run "'; DELETE FROM runs WHERE run_id = '" run       \
+	"'; DELETE FROM usage WHERE run_id = '" run "'; DELETE FROM limits WHERE run_id = '" run  \
+	"'; DELETE FROM limits_hit WHERE run_id = '" run                                          \
+	"'; DELETE FROM denials WHERE run_id = '" run "'; DELETE FROM steps WHERE run_id = '" run \
+	"'; DELETE FROM receipts WHERE run_id = '" run "';"
+
 static void every_edit_is_found_and_named(void **state)
 {
-	static const struct {
-		const char *sql;
-		int64_t bad_seq;
-		const char *what;
-	} rows[] = {
+	static const struct edit_row rows[] = {
 		{ "UPDATE usage SET wall_us = 999 WHERE run_id = 'run2'", 2,
 		  "run run2: table usage, row 1: wall_us is \"999\", the chain says \"1000\"" },
 		{ "UPDATE runs SET reason = 'oom' WHERE run_id = 'run3'", 3,
@@ -271,8 +297,20 @@ static void every_edit_is_found_and_named(void **state)
 		  "run run4: table denials: row 1 was added" },
 		{ "INSERT INTO holds VALUES ('run1', 9, '')", 0,
 		  "table holds: the row of run1 is not what the chain says" },
+		{ "INSERT INTO holds VALUES ('run1', 0, '')", 0,
+		  "table holds: the row of run1 is not what the chain says" },
 		{ "INSERT INTO store_losses VALUES (3, 'x', 'y', 1)", 0,
 		  "table store_losses: the row of 3 is not what the chain says" },
+		{ "INSERT INTO store_losses VALUES (0, 'x', 'y', 1)", 0,
+		  "table store_losses: the row of 0 is not what the chain says" },
+		{ FORGET("run2") "INSERT INTO purged VALUES ('run2', 0)", 2,
+		  "run run2: its record is gone, and no purge says so" },
+		{ FORGET("run2") "INSERT INTO purged VALUES ('run2', 2)", 2,
+		  "run run2: its record is gone, and no purge says so" },
+		{ FORGET("run2") "INSERT INTO purged VALUES ('run2', 3)", 0,
+		  "table purged: the row of run2 is not what the chain says" },
+		{ "INSERT INTO purged VALUES ('other', 0)", 0,
+		  "table purged: the row of other is not what the chain says" },
 	};
 
 	(void)state;
@@ -285,10 +323,7 @@ static void every_edit_is_found_and_named(void **state)
 		report = verify(&t, NULL, NULL);
 		assert_string_equal(report.what, "");
 		assert_int_equal(report.runs, 4);
-		edit(&t, rows[i].sql);
-		report = verify(&t, NULL, NULL);
-		assert_string_equal(report.what, rows[i].what);
-		assert_int_equal(report.bad_seq, rows[i].bad_seq);
+		assert_found(&t, &rows[i]);
 		storetree_remove(&t);
 	}
 }
@@ -305,12 +340,7 @@ static json_t *make_checkpoint(struct storetree *t, const struct mr_sign_key *ke
 }
 
 /* All of the last run goes, and nothing in the store shows it. */
-#define CUT_THE_TAIL                                                                          \
-	"DELETE FROM chain WHERE subject = 'run4'; DELETE FROM links WHERE run_id = 'run4'; " \
-	"DELETE FROM runs WHERE run_id = 'run4'; DELETE FROM usage WHERE run_id = 'run4'; "   \
-	"DELETE FROM limits WHERE run_id = 'run4'; DELETE FROM limits_hit WHERE run_id = "    \
-	"'run4'; DELETE FROM denials WHERE run_id = 'run4'; DELETE FROM steps WHERE run_id "  \
-	"= 'run4'; DELETE FROM receipts WHERE run_id = 'run4'"
+#define CUT_THE_TAIL FORGET("run4") "DELETE FROM chain WHERE subject = 'run4'"
 
 static void only_a_checkpoint_proves_the_tail(void **state)
 {
@@ -522,6 +552,7 @@ static void a_seal_takes_the_place_of_what_is_gone(void **state)
 	report = verify(&t, NULL, key.public_hex);
 	assert_string_equal(report.what, "");
 	assert_int_equal(report.sealed, 7);
+	assert_int_equal(report.old_sealed, 0);
 	checkpoint = make_checkpoint(&t, &key);
 	report = verify(&t, checkpoint, key.public_hex);
 	assert_string_equal(report.what, "");
@@ -530,6 +561,171 @@ static void a_seal_takes_the_place_of_what_is_gone(void **state)
 	report = verify(&t, NULL, key.public_hex);
 	assert_string_equal(report.what, "the seal of row 1 is of other rows");
 	storetree_remove(&t);
+}
+
+#define SEAL_IS_A_CHECKPOINT                                                                      \
+	"the seal of row 1 is a checkpoint: whoever had one can have put it in the place of the " \
+	"rows; early versions sealed so, and if one of them sealed this store, --old-seals lets " \
+	"it pass"
+
+/* The document takes the place of what it covers. */
+static void replace_by(struct storetree *t, const json_t *document)
+{
+	mr_auto_free char *text = json_dumps(document, JSON_COMPACT);
+	mr_auto_free char *sql =
+		mr_str_format("DELETE FROM chain WHERE seq <= %lld; INSERT INTO segments VALUES "
+			      "(1, %lld, '%s', "
+			      "'%s')",
+			      (long long)json_integer_value(json_object_get(document, "seq")),
+			      (long long)json_integer_value(json_object_get(document, "seq")),
+			      json_string_value(json_object_get(document, "head")), text);
+
+	edit(t, sql);
+}
+
+static void a_checkpoint_is_no_seal_and_a_seal_no_checkpoint(void **state)
+{
+	mr_auto_free char *path = NULL;
+	mr_auto_json json_t *checkpoint = NULL, *seal = NULL;
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_verify_report report;
+	struct mr_store *store;
+	struct mr_sign_key key;
+	struct storetree t;
+
+	(void)state;
+	storetree_make(&t);
+	path = mr_str_format("%s/key", t.tree.path);
+	assert_int_equal(mr_sign_key_make(path, &key, &err), 0);
+	fill(&t, 4);
+	checkpoint = make_checkpoint(&t, &key);
+	store = open_store(&t);
+	assert_int_equal(mr_checkpoint_make_seal(store, &key, 2, 4,
+						 json_string_value(
+							 json_object_get(checkpoint, "head")),
+						 &seal, &err),
+			 0);
+	mr_store_close(store);
+	assert_checkpoint_refused(&t, seal, key.public_hex, "is no checkpoint");
+	edit(&t, FORGET("run1") FORGET("run2") FORGET("run3") FORGET("run4"));
+	replace_by(&t, checkpoint);
+	report = verify(&t, checkpoint, key.public_hex);
+	assert_string_equal(report.what, SEAL_IS_A_CHECKPOINT);
+	assert_int_equal(report.bad_seq, 1);
+	assert_int_equal(report.proven_seq, 0);
+	edit(&t, "DELETE FROM segments"); /* nor is it one of rows that it does not name */
+	replace_by(&t, seal);
+	report = verify(&t, checkpoint, key.public_hex);
+	assert_string_equal(report.what, "the seal of row 1 is of other rows");
+	storetree_remove(&t);
+}
+
+/* A store that an early version sealed is told of, and can still be verified. */
+static void an_old_seal_passes_where_that_is_asked(void **state)
+{
+	mr_auto_free char *path = NULL;
+	mr_auto_json json_t *early = NULL, *checkpoint = NULL;
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_verify_report report;
+	struct mr_sign_key key;
+	struct mr_verify_opts opts = { .public_key = key.public_hex, .old_seals = true };
+	struct mr_purge_opts all = { .reason = "test" };
+	struct mr_store *store;
+	struct storetree t;
+	int64_t sealed;
+
+	(void)state;
+	storetree_make(&t);
+	path = mr_str_format("%s/key", t.tree.path);
+	assert_int_equal(mr_sign_key_make(path, &key, &err), 0);
+	fill(&t, 1);
+	early = make_checkpoint(&t, &key);
+	spool_record(&t, "run2");
+	take_in(&t);
+	checkpoint = make_checkpoint(&t, &key);
+	store = open_store(&t);
+	assert_int_equal(purge(store, &all, &sealed), 2);
+	mr_store_close(store);
+	replace_by(&t, checkpoint);
+	assert_string_equal(verify(&t, NULL, NULL).what, SEAL_IS_A_CHECKPOINT);
+	report = verify_with(&t, &opts);
+	assert_string_equal(report.what, "");
+	assert_int_equal(report.sealed, 2);
+	assert_int_equal(report.old_sealed, 2);
+	opts.checkpoint = early;
+	report = verify_with(&t, &opts);
+	assert_string_equal(report.what, "");
+	assert_int_equal(report.proven_seq, 0);
+	assert_true(report.checkpoint_sealed);
+	opts.checkpoint = checkpoint;
+	report = verify_with(&t, &opts);
+	assert_int_equal(report.proven_seq, 2);
+	assert_false(report.checkpoint_sealed);
+	edit(&t, "UPDATE segments SET document = replace(document, '\"seq\":2', '\"seq\":1'), "
+		 "last_seq = 1");
+	assert_non_null(strstr(verify_with(&t, &opts).what, "is not signed by the key"));
+	storetree_remove(&t);
+}
+
+/* Rows 1 and 2 are sealed, a run is held, a record was lost, the others are purged. */
+static void fill_all_sides(struct storetree *t)
+{
+	mr_auto_free char *path = mr_str_format("%s/key", t->tree.path);
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_sign_key key;
+	struct mr_purge_opts opts = { .reason = "test", .key = &key };
+	struct mr_store *store;
+	int64_t sealed;
+
+	assert_int_equal(mr_sign_key_make(path, &key, &err), 0);
+	fill(t, 4);
+	spool_text(t, "{}");
+	take_in(t);
+	store = open_store(t);
+	assert_int_equal(mr_retain_hold(store, "run3", "evidence", &err), 0);
+	assert_int_equal(purge(store, &opts, &sealed), 3);
+	assert_int_equal(sealed, 2);
+	mr_store_close(store);
+}
+
+static void every_edit_beside_the_chain_is_found(void **state)
+{
+	static const struct edit_row rows[] = {
+		{ "UPDATE holds SET reason = 'none'", 0,
+		  "table holds: the row of run3 is not what the chain says" },
+		{ "UPDATE holds SET seq = 1", 0,
+		  "table holds: the row of run3 is not what the chain says" },
+		{ "INSERT INTO holds VALUES ('run4', 1, '')", 0,
+		  "table holds: the row of run4 is not what the chain says" },
+		{ "DELETE FROM holds", 0, "table holds: the row of run3 is gone" },
+		{ "UPDATE store_losses SET reason = 'none'", 0,
+		  "table store_losses: the row of 5 is not what the chain says" },
+		{ "UPDATE store_losses SET source = 'none'", 0,
+		  "table store_losses: the row of 5 is not what the chain says" },
+		{ "UPDATE store_losses SET bytes = 1", 0,
+		  "table store_losses: the row of 5 is not what the chain says" },
+		{ "UPDATE store_losses SET seq = 1", 0,
+		  "table store_losses: the row of 1 is not what the chain says" },
+		{ "UPDATE purged SET seq = 1 WHERE run_id = 'run1'", 0,
+		  "table purged: the row of run1 is not what the chain says" },
+		{ "UPDATE purged SET seq = 1 WHERE run_id = 'run4'", 4,
+		  "run run4: its record is gone, and no purge says so" },
+		{ "INSERT INTO purged VALUES ('other', 0)", 0,
+		  "table purged: the row of other is not what the chain says" },
+		{ FORGET("run3") "INSERT INTO purged VALUES ('run3', 2)", 3,
+		  "run run3: its record is gone, and no purge says so" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		struct storetree t;
+
+		storetree_make(&t);
+		fill_all_sides(&t);
+		assert_string_equal(verify(&t, NULL, NULL).what, "");
+		assert_found(&t, &rows[i]);
+		storetree_remove(&t);
+	}
 }
 
 /* Many processes at once, none of which found a store: every record is there, the chain is whole. */
@@ -588,6 +784,9 @@ int main(void)
 		cmocka_unit_test(held_runs_stay_and_purges_are_accounted_for),
 		cmocka_unit_test(a_purged_run_leaves_no_bytes),
 		cmocka_unit_test(a_seal_takes_the_place_of_what_is_gone),
+		cmocka_unit_test(a_checkpoint_is_no_seal_and_a_seal_no_checkpoint),
+		cmocka_unit_test(an_old_seal_passes_where_that_is_asked),
+		cmocka_unit_test(every_edit_beside_the_chain_is_found),
 		cmocka_unit_test(writers_do_not_lose_each_others_records),
 	};
 

@@ -247,6 +247,72 @@ static void octal_escapes(void **state)
 	}
 }
 
+static void characters(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t size, length;
+		uint32_t code;
+		bool acts;
+	} rows[] = {
+		{ "a", 1, 1, 'a', false },
+		{ "\033[", 2, 1, 0x1b, true },
+		{ "\xc2\x9b", 2, 2, 0x9b, true },
+		{ "\xc3\xa9x", 3, 2, 0xe9, false },
+		{ "\xe2\x80\xae", 3, 3, 0x202e, true },
+		{ "\xe2\x82\xac", 3, 3, 0x20ac, false },
+		{ "\xf0\x9f\x98\x80", 4, 4, 0x1f600, false },
+		{ "\xf3\xa0\x80\x81", 4, 4, 0xe0001, true },
+		{ "\xe2\x80", 2, 0, 7, false }, /* ends too early; 7: left as it was */
+		{ "\xe2\x80\xae", 2, 0, 7, false },
+		{ "\x9b", 1, 0, 7, false },
+		{ "\xc0\x80", 2, 0, 7, false },
+		{ "\xed\xa0\x80", 3, 0, 7, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		uint32_t code = 7;
+
+		assert_int_equal(mr_str_utf8_next(rows[i].text, rows[i].size, &code),
+				 rows[i].length);
+		assert_int_equal(code, rows[i].code);
+		if (rows[i].length > 0)
+			assert_int_equal(mr_str_acts(code), rows[i].acts);
+	}
+}
+
+static void printable(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ "", "" },
+		{ "caf\xc3\xa9 \xf0\x9f\x98\x80\tx", "caf\xc3\xa9 \xf0\x9f\x98\x80\tx" },
+		{ "\033[31m\nred\x7f", "?[31m?red?" },
+		{ "\xc2\x9b"
+		  "31m",
+		  "?31m" },
+		{ "a\xe2\x80\xae"
+		  "b\xe2\x81\xa6"
+		  "c",
+		  "a?b?c" },
+		{ "\x9b"
+		  "31m\xff",
+		  "?31m?" },
+		{ "\xc3\xa9\xc3", "\xc3\xa9?" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		char text[40];
+
+		snprintf(text, sizeof(text), "%s", rows[i].text);
+		mr_str_make_printable(text);
+		assert_string_equal(text, rows[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +327,8 @@ int main(void)
 		cmocka_unit_test(formatted),
 		cmocka_unit_test(hex),
 		cmocka_unit_test(octal_escapes),
+		cmocka_unit_test(characters),
+		cmocka_unit_test(printable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

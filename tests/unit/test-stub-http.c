@@ -16,6 +16,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/str.h"
 
 static struct mr_http http;
 
@@ -91,6 +92,11 @@ static void requests_are_read(void **state)
 	assert_false(http.keep_alive);
 	assert_string_equal(http.host, "a.example");
 	assert_int_equal(http.port, 8080);
+	is_request("GET / HTTP/1.1\r\nHost: [2001:DB8:0::1]:8080\r\n\r\n", "");
+	assert_string_equal(http.host, "[2001:db8::1]");
+	assert_int_equal(http.port, 8080);
+	is_request("GET / HTTP/1.1\r\nHost: [::1]\r\n\r\n", "");
+	assert_string_equal(http.host, "[::1]");
 	is_request("\r\nGET / HTTP/1.0\r\n\r\n", "");
 	assert_false(http.keep_alive);
 	assert_string_equal(http.host, "");
@@ -138,6 +144,15 @@ static void smuggling_is_refused(void **state)
 	       "a control character in the head");
 	is_bad("POST / HTTP/1.1\r\n" H "X: a\rb\r\n\r\n", 400, "a control character in the head");
 	is_bad("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "two Host headers");
+	for (size_t i = 0; i < 7; i++) {
+		static const char *const hosts[] = { "[",	   "[]",     "[::1",   "[::1]x",
+						     "[::1%25lo]", "[a.ex]", "[[::1]]" };
+		mr_auto_free char *text =
+			mr_str_format("GET / HTTP/1.1\r\nHost: %s\r\n\r\n", hosts[i]);
+
+		is_bad(text, 400, "Host is no IPv6 address in brackets");
+	}
+	is_bad("GET / HTTP/1.1\r\nHost: [::1]:\r\n\r\n", 400, "Host has no port after its colon");
 }
 
 static void what_is_no_request_is_refused(void **state)
@@ -236,10 +251,12 @@ static void sizes_are_bounded(void **state)
 static uint8_t reply[MR_DNS_REPLY_MAX];
 static char name[MR_DNS_NAME_SIZE];
 static size_t reply_size;
+static bool without_ipv6;
 
 static enum mr_dns_outcome ask(const struct mr_mocks *mocks, const char *query, size_t n)
 {
-	return mr_stub_dns_answer(mocks, (const uint8_t *)query, n, reply, &reply_size, name);
+	return mr_stub_dns_answer(mocks, without_ipv6, (const uint8_t *)query, n, reply,
+				  &reply_size, name);
 }
 
 #define Q(text) text, sizeof(text) - 1
@@ -249,6 +266,11 @@ static void names_are_answered(void **state)
 {
 	static const char found[] = "\x12\x34\x85\x80\0\1\0\1\0\0\0\0\1A\2eX\0\0\1\0\1"
 				    "\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc6\x12\0\1";
+	static const char six[] = "\x12\x34\x85\x80\0\1\0\1\0\0\0\0\1a\2ex\0\0\x1c\0\1"
+				  "\xc0\x0c\0\x1c\0\1\0\0\0\x3c\0\x10"
+				  "\x20\1\0\2\0\0\0\0\0\0\0\0\0\0\0\1";
+	static const char both[] = "\x12\x34\x85\x80\0\1\0\2\0\0\0\0\1a\2ex\0\0\xff\0\1";
+	static const char failed[] = "\x12\x34\x85\x82\0\1\0\0\0\0\0\0\1a\2ex\0\0\xff\0\1";
 	static const char none[] = "\x12\x34\x85\x80\0\1\0\0\0\0\0\0\1a\2ex\0\0\x1c\0\1";
 	struct mr_mocks mocks = { 0 };
 	struct mr_error err;
@@ -262,8 +284,19 @@ static void names_are_answered(void **state)
 	assert_memory_equal(reply, found, reply_size);
 	assert_string_equal(name, "a.ex");
 	assert_int_equal(ask(&mocks, Q(HEAD "\1a\2ex\0\0\x1c\0\1")), MR_DNS_FOUND);
+	assert_int_equal(reply_size, sizeof(six) - 1);
+	assert_memory_equal(reply, six, reply_size);
+	without_ipv6 = true;
+	assert_int_equal(ask(&mocks, Q(HEAD "\1a\2ex\0\0\x1c\0\1")), MR_DNS_FOUND);
+	without_ipv6 = false;
 	assert_int_equal(reply_size, sizeof(none) - 1);
 	assert_memory_equal(reply, none, reply_size);
+	assert_int_equal(ask(&mocks, Q(HEAD "\1a\2ex\0\0\xff\0\1")), MR_DNS_FOUND);
+	assert_int_equal(reply_size, sizeof(both) - 1 + 16 + 28);
+	assert_memory_equal(reply, both, sizeof(both) - 1);
+	/* Without its answers, however many those were. */
+	assert_int_equal(mr_stub_dns_fail(reply, reply_size), sizeof(failed) - 1);
+	assert_memory_equal(reply, failed, sizeof(failed) - 1);
 	/* Another class, another name, the root, bytes that are no letters. */
 	assert_int_equal(ask(&mocks, Q(HEAD "\1a\2ex\0\0\1\0\3")), MR_DNS_UNKNOWN);
 	assert_int_equal(ask(&mocks, Q(HEAD "\2ex\0\0\1\0\1")), MR_DNS_UNKNOWN);

@@ -354,6 +354,36 @@ static void a_pid_that_is_used_again_is_another_process(void **state)
 	mr_trail_free(trail);
 }
 
+/* Records of several CPUs come in the order in which those were written, not made: what is listed is by time. */
+static void events_of_several_cpus_are_told_by_time(void **state)
+{
+	static const uint64_t times[] = { 40, 10, 30, 20, 50 };
+	struct mr_trail *trail = mr_trail_new();
+	json_t *list, *event;
+	int64_t last = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_ELEMENTS(times); i++) {
+		struct mr_event e = {
+			.type = MR_EVENT_crash, .pid = 5, .time_ns = times[i], .comm = "sh"
+		};
+
+		e.crash.signal = 11;
+		mr_trail_add(trail, &e);
+	}
+	list = mr_trail_events(trail);
+	assert_int_equal(json_array_size(list), N_ELEMENTS(times));
+	json_array_foreach (list, i, event) {
+		int64_t now = json_integer_value(json_object_get(event, "boot_ns"));
+
+		assert_int_equal(now, last + 10);
+		last = now;
+	}
+	json_decref(list);
+	mr_trail_free(trail);
+}
+
 static void what_there_is_no_room_for_is_counted(void **state)
 {
 	struct mr_trail *trail = mr_trail_new();
@@ -434,6 +464,15 @@ static void few_events_take_little_memory(void **state)
 
 /* --- facts -------------------------------------------------------------------------------- */
 
+static void assert_histogram(const json_t *doc, size_t i, const char *name, const char *buckets)
+{
+	const json_t *row = json_array_get(json_object_get(doc, "histograms"), i);
+	mr_auto_free char *text = json_dumps(json_object_get(row, "buckets"), 0);
+
+	assert_string_equal(json_string_value(json_object_get(row, "name")), name);
+	assert_string_equal(text, buckets);
+}
+
 static void what_the_kernel_does_not_keep_is_null(void **state)
 {
 	struct mr_telemetry t = { .has_counts = true, .knows_sched = true, .all_known = true };
@@ -456,7 +495,57 @@ static void what_the_kernel_does_not_keep_is_null(void **state)
 	assert_true(json_is_null(json_object_get(json_object_get(doc, "usage"), "vfs_read_bytes")));
 	assert_int_equal(json_array_size(json_object_get(doc, "histograms")), 1);
 	json_decref(doc);
+	t.knows_sched = false;
+	doc = mr_telemetry_to_json(&t);
+	assert_true(json_is_null(json_object_get(doc, "histograms")));
+	json_decref(doc);
+	t.knows_tcp = true;
+	t.counts.histogram[MR_HIST_CONNECT][16] = 3;
+	doc = mr_telemetry_to_json(&t);
+	assert_histogram(doc, 0, "connect", "[{\"bucket\": 15, \"count\": 3}]");
+	assert_histogram(doc, 1, "srtt", "[]");
+	json_decref(doc);
 	mr_telemetry_deinit(&t);
+}
+
+/* What a program would have told that was not run is missing, whoever it was for; and so may be what
+ * nobody knows of. */
+static void programs_passed_over_are_in_the_books(void **state)
+{
+	const struct {
+		bool knows;
+		uint64_t missed;
+		const char *told; /* as JSON */
+		bool complete;
+	} rows[] = {
+		{ true, 0, "0", true },
+		{ true, 3, "3", false },
+		{ false, 0, "null", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct mr_telemetry t = { .has_counts = true,
+					  .all_known = true,
+					  .knows_missed = rows[i].knows,
+					  .missed = rows[i].missed };
+		json_t *doc;
+		char *told;
+
+		t.trail = mr_trail_new();
+		t.net = mr_net_trail_new();
+		t.probes = json_array();
+		doc = mr_telemetry_to_json(&t);
+		told = json_dumps(json_object_get(json_object_get(doc, "books"),
+						  "programs_passed_over"),
+				  JSON_ENCODE_ANY);
+		assert_non_null(told);
+		assert_string_equal(told, rows[i].told);
+		assert_int_equal(json_is_true(json_object_get(doc, "complete")), rows[i].complete);
+		free(told);
+		json_decref(doc);
+		mr_telemetry_deinit(&t);
+	}
 }
 
 /* --- names and connections ------------------------------------------------------------------ */
@@ -638,9 +727,11 @@ static void probes_are_chosen_by_level_and_by_name(void **state)
 	assert_int_equal(c.rows, 1ULL << MR_ROW_on_fork | 1ULL << MR_ROW_on_exec |
 					 1ULL << MR_ROW_on_exit_told | 1ULL << MR_ROW_on_exit |
 					 1ULL << MR_ROW_on_signal);
+	assert_int_equal(c.on, 0);
 	assert_int_equal(mr_probe_choose(MR_PROBE_LEVEL_OFF, "+exit,-fork", &c, &err), 0);
 	assert_int_equal(c.rows, 1ULL << MR_ROW_on_exit_told | 1ULL << MR_ROW_on_exit);
 	assert_int_equal(c.off, 1ULL << MR_ROW_on_fork);
+	assert_int_equal(c.on, c.rows);
 	assert_int_equal(mr_probe_choose(MR_PROBE_LEVEL_BASIC, "-exit", &c, &err), 0);
 	assert_int_equal(c.rows, 1ULL << MR_ROW_on_fork | 1ULL << MR_ROW_on_exec |
 					 1ULL << MR_ROW_on_signal);
@@ -661,10 +752,12 @@ int main(void)
 		cmocka_unit_test(records_come_in_order_and_whole),
 		cmocka_unit_test(what_is_being_written_is_waited_for),
 		cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
+		cmocka_unit_test(events_of_several_cpus_are_told_by_time),
 		cmocka_unit_test(what_there_is_no_room_for_is_counted),
 		cmocka_unit_test(of_a_bad_end_the_last_events_are_kept),
 		cmocka_unit_test(few_events_take_little_memory),
 		cmocka_unit_test(what_the_kernel_does_not_keep_is_null),
+		cmocka_unit_test(programs_passed_over_are_in_the_books),
 		cmocka_unit_test(names_are_read_as_zone_files_write_them),
 		cmocka_unit_test(a_connection_is_one_row),
 		cmocka_unit_test(followers_are_told_what_is_kept),

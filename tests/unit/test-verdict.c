@@ -253,6 +253,34 @@ static const struct row {
 	  false,
 	  0,
 	  SIGBUS },
+	{ "output lost, did well",
+	  { .main_ended = true, .output_lost = true },
+	  MR_REASON_exited,
+	  125,
+	  true,
+	  0,
+	  0 },
+	{ "output lost, failed",
+	  { .main_ended = true, .wait_status = EXITED(1), .output_lost = true },
+	  MR_REASON_exited,
+	  1,
+	  true,
+	  1,
+	  0 },
+	{ "a required mock was not asked",
+	  { .main_ended = true, .mock_unused = true },
+	  MR_REASON_exited,
+	  125,
+	  true,
+	  0,
+	  0 },
+	{ "a required mock was not asked, failed",
+	  { .main_ended = true, .wait_status = EXITED(3), .mock_unused = true },
+	  MR_REASON_exited,
+	  3,
+	  true,
+	  3,
+	  0 },
 	{ "SIGSYS beside limits",
 	  { .main_ended = true,
 	    .wait_status = BY_SIGNAL(SIGSYS),
@@ -335,9 +363,27 @@ static void every_reason_has_its_name(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(N_ELEMENTS(expected), 14);
+	assert_int_equal(N_ELEMENTS(expected), 15);
 	for (size_t i = 0; i < N_ELEMENTS(expected); i++)
 		assert_string_equal(mr_reason_name((enum mr_reason)i), expected[i]);
+}
+
+/* What is told of a kill and what of its reason alone are the same. */
+static void a_kill_for_a_limit_names_it(void **state)
+{
+	(void)state;
+	assert_null(mr_kill_limit(MR_KILL_NONE));
+	assert_null(mr_kill_limit(MR_KILL_USER));
+	assert_null(mr_kill_limit(MR_KILL_INJECTED));
+	assert_string_equal(mr_kill_limit(MR_KILL_CPU), "cpu_time");
+	for (enum mr_kill_cause kill = MR_KILL_WALL; kill <= MR_KILL_INJECTED; kill++) {
+		const struct mr_verdict v = mr_verdict_reach(&(struct mr_facts){ .kill = kill });
+
+		assert_ptr_equal(mr_reason_limit(v.reason), mr_kill_limit(kill));
+	}
+	assert_string_equal(mr_reason_limit(MR_REASON_disk_limit), "disk");
+	assert_null(mr_reason_limit(MR_REASON_exited));
+	assert_null(mr_reason_limit(MR_REASON_setup_error));
 }
 
 int main(void)
@@ -346,6 +392,7 @@ int main(void)
 		cmocka_unit_test(every_row),
 		cmocka_unit_test(every_exit_code_is_kept),
 		cmocka_unit_test(every_reason_has_its_name),
+		cmocka_unit_test(a_kill_for_a_limit_names_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 
@@ -15,19 +15,19 @@ spec()
 	printf '{"schema": "menace.spec/1", "name": "%s", "program": ["sh", "-c", "%s"]}\n' "$1" "$2"
 }
 mkfifo "$tmp/in" "$tmp/out"
-"$MENACE_RUN" --batch -j 2 <"$tmp/in" >"$tmp/out" &
+"$MENACE_RUN" --batch -j 2 -t "$(scaled 120)" <"$tmp/in" >"$tmp/out" &
 batch=$!
 exec 5>"$tmp/in" 6<"$tmp/out"
 spec slow 'sleep 1000' >&5
 spec fast 'true' >&5
-read -r -t "$(scaled 10)" -u 6 line || fail "no result while the input is open"
+read -r -t "$(scaled 30)" -u 6 line || fail "no result while the input is open"
 assert_eq "$(jq -r .name <<<"$line")" fast "first"
 spec next 'exit 4' >&5
-read -r -t "$(scaled 10)" -u 6 line || fail "no second result"
+read -r -t "$(scaled 30)" -u 6 line || fail "no second result"
 assert_eq "$(jq -r '"\(.name) \(.exit.code) \(.batch_index)"' <<<"$line")" "next 4 2" "second"
 exec 5>&-
 kill -TERM $batch
-read -r -t "$(scaled 10)" -u 6 line || fail "no third result"
+read -r -t "$(scaled 30)" -u 6 line || fail "no third result"
 assert_eq "$(jq -r .name <<<"$line")" slow "third"
 wait $batch
 assert_eq $? 143 "exit status"

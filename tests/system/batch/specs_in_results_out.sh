@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 
@@ -30,6 +30,16 @@ assert_eq "$(jq -s 'map(.batch_index) == [range(20)]' <("$MENACE_RUN" --batch <"
 # Options are what every line starts from.
 run_plain "$MENACE_RUN" --batch --pids 33 -e A=b <<<'{"schema": "menace.spec/1", "program": ["sh", "-c", "echo $A"]}'
 assert_eq "$(jq -r '"\(.limits.pids_max) \(.stdout.text)"' "$tmp/stdout")" $'33 b'
+
+# What most of a result is about is left out on request, and kept all the same.
+. "$repo/tests/lib/store.sh"
+run_plain "$MENACE_RUN" --batch --brief <<<'{"schema": "menace.spec/1", "program": ["sh", "-c", "echo out"]}'
+assert_status 0
+assert_eq "$(jq -c '[(.timings | keys), (.telemetry | keys), .stdout.text, .usage.wall_us > 0, (.receipt.cgroup | has("state"))]' \
+	"$tmp/stdout")" '[["held_us","setup_us"],["losses"],"out\n",true,true]'
+menace show "$(jq -r .run_id "$tmp/stdout")" --json
+assert_status 0
+assert_eq "$(jq -c '.run | .setup_us > 0' "$tmp/stdout")" true "timings that are kept"
 
 # Nothing in, nothing out.
 run_plain "$MENACE_RUN" --batch </dev/null

@@ -5,7 +5,7 @@
 # no lease, no file is made and nothing is run
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_cgroups
@@ -20,7 +20,7 @@ assert_eq "$(jq -r '.spec.limits.memory_max_bytes' "$tmp/stdout")" 67108864 "mem
 assert_eq "$(jq -r '.spec.limits.wall_ms' "$tmp/stdout")" 2000 "wall"
 assert_eq "$(jq -r '.knobs["limits.wall_ms"] | .text + " " + .origin' "$tmp/stdout")" "2s flag" \
 	"where it came from"
-assert_eq "$(jq -r '.host.cgroup_mode' "$tmp/stdout")" "$(cgroup_mode)" "mode"
+assert_eq "$(jq -r '.host.cgroup_mode' "$tmp/stdout")" "$host_cgroups" "mode"
 assert_match "$(jq -r '.spec_sha256' "$tmp/stdout")" '^[0-9a-f]{64}$' "hash"
 assert_eq "$(jq -r '.spec.program | @json' "$tmp/stdout")" "[\"sh\",\"-c\",\"touch $tmp/work/ran\"]"
 assert_absent "$tmp/work/ran"

@@ -4,7 +4,7 @@
 # What our side cannot set up ends with 125 and names the layer; the program
 # never runs
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 # says "MESSAGE" ARG...
 says()

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_system_program python3
@@ -21,7 +21,7 @@ cat >"$tmp/spec" <<END
   "args": ["x", "y z"],
   "env": {"A": "b"},
   "mounts": [{"type": "ro", "source": "$tmp/data", "dest": "/data"}],
-  "limits": {"wall_ms": "5s", "memory_max_bytes": "64Mi", "cpus": 0.5},
+  "limits": {"wall_ms": "1m", "memory_max_bytes": "64Mi", "cpus": 0.5},
   "sandbox": {"cwd": "/tmp"}
 }
 END
@@ -29,7 +29,7 @@ run --spec "$tmp/spec"
 assert_status 0
 assert_eq "$stdout" "['x', 'y z'] b data /tmp"
 assert_eq "$(json .name)" whole
-assert_eq "$(json '[.limits.wall_ms, .limits.memory_max_bytes, .limits.cpus] | @csv')" 5000,67108864,0.5
+assert_eq "$(json '[.limits.wall_ms, .limits.memory_max_bytes, .limits.cpus] | @csv')" 60000,67108864,0.5
 
 run --spec - <"$tmp/spec"
 assert_eq "$status:$stdout" "0:['x', 'y z'] b data /tmp" "from standard input"

@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 # refused OPTION VALUE... : none of these may start the program.
 refused()

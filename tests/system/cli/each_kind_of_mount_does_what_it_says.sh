@@ -4,7 +4,7 @@
 # --ro shows, --rw changes the host, --tmpfs is empty and capped, --hide empties,
 # --root replaces the file system
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_system_program busybox

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 
@@ -44,3 +44,9 @@ export SANDBOX_TIMEUOT=7
 run -- true
 assert_status 0
 assert_contains "$stderr" SANDBOX_TIMEUOT
+unset SANDBOX_TIMEUOT
+# What is known and does nothing here is told as that.
+SANDBOX_HOSTILE_STRATEGY_HOOK=x SANDBOX_STUB_PLUGINS=/x SANDBOX_EC_NULLS=off run -- true
+assert_status 0
+assert_eq "$(grep -c warning <<<"$stderr")" 1 "warnings"
+assert_contains "$stderr" 'nothing of this version acts on the variable "SANDBOX_HOSTILE_STRATEGY_HOOK" of the environment'

@@ -3,7 +3,7 @@
 #
 # --uid, --gid, --hostname and --cwd
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 

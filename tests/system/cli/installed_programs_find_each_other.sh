@@ -5,12 +5,12 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_program cmake
 
-build=$(dirname "$MENACE_RUN")/..
+build=${MENACE_RUN%/*}/..
 DESTDIR=$tmp/root cmake --install "$build" --prefix /opt/menace >"$tmp/log" 2>&1 ||
 	fail "cmake --install: $(tail -3 "$tmp/log")"
 at=$tmp/root/opt/menace

@@ -5,12 +5,12 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 
 run_plain "$MENACE_RUN" -t 0.1 -- sleep 9
-assert_match "$stderr" '^menace-run: run [0-9a-z]{26}: wall_timeout after 0\.[0-9]+ s$'
+assert_match "$stderr" '^menace-run: run [0-9a-z]{26}: wall_timeout after [0-9]+\.[0-9]+ s$'
 run_plain "$MENACE_RUN" -q -t 0.1 -- sleep 9
 assert_eq "$status:$stderr" 124: "quiet"
 run_plain "$MENACE_RUN" -q -- no-such-program
@@ -21,6 +21,19 @@ assert_eq "$(jq -s length "$tmp/stderr")" 1 "JSON messages"
 assert_contains "$(jq -r '.message // .msg' "$tmp/stderr")" wall_timeout
 run_plain "$MENACE_RUN" --log-format=json -- $'no\nsuch "program"'
 assert_eq "$(jq -s length "$tmp/stderr")" 1 "JSON messages about a hostile name"
+
+# A name of any bytes is told without what a terminal acts on, and in JSON as far as it is text.
+hostile=$'no\e[2J\xc2\x9b2J\xe2\x80\xaeX'
+run_plain "$MENACE_RUN" -- "$hostile"$'\xff'
+assert_eq "$stderr" 'menace-run: no?[2J?2J?X?: not found in the sandbox' "a hostile name in text"
+for end in '' $'\xff'; do
+	run_plain "$MENACE_RUN" --log-format json -- "$hostile$end"
+	iconv -f UTF-8 -t UTF-8 "$tmp/stderr" >"$tmp/text" || fail "a message that is no UTF-8"
+	! LC_ALL=C grep -q -P '[\x00-\x09\x0b-\x1f]|\xc2\x9b|\xe2\x80\xae' "$tmp/text" || fail "a sign that acts"
+	assert_eq "$(jq -r .message "$tmp/text")" "$hostile${end:+�}: not found in the sandbox" "a hostile name in JSON"
+done
+run_plain "$MENACE_RUN" --summary -- "$hostile"
+! LC_ALL=C grep -q -P '[\x00-\x09\x0b-\x1f]|\xc2\x9b|\xe2\x80\xae' "$tmp/stderr" || fail "a sign that acts in the summary"
 
 run_plain "$MENACE_RUN" -- true
 assert_eq "$status:$stdout$stderr" 0: "nothing to say"

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 
@@ -28,6 +28,24 @@ assert_contains "$stderr" err
 
 run_plain "$MENACE_RUN" -o FD:77 -- echo ran
 assert_refused FD:77 "not open"
+# A number that is free when we are started is ours by the time that it is looked at.
+mkdir "$tmp/out"
+for fd in 3 4 5 6 7 8 9 10 11 12; do
+	eval "exec $fd>&-"
+done
+for fd in 3 4 5 6 7 8 9 10 11 12; do
+	run_plain "$MENACE_RUN" -o "FD:$fd" --rw "$tmp/out" -- touch "$tmp/out/ran"
+	assert_refused "--json FD:$fd: that descriptor is not open"
+done
+run_plain "$MENACE_RUN" -o FD:0 --rw "$tmp/out" -- touch "$tmp/out/ran" </dev/null
+assert_refused "--json FD:0: that descriptor is not open for writing"
+"$MENACE_RUN" -o - --rw "$tmp/out" -- touch "$tmp/out/ran" 1<"$tmp/r" 2>"$tmp/err"
+assert_eq "$?:$(cat "$tmp/err")" "2:menace-run: --json -: that descriptor is not open for writing"
+assert_absent "$tmp/out/ran"
+run_plain "$MENACE_RUN" -o FD:0 --rw "$tmp/out" -- touch "$tmp/out/ran" 0>"$tmp/zero"
+assert_status 0
+assert_eq "$(jq -r .reason "$tmp/zero")" exited "descriptor 0"
+[ -e "$tmp/out/ran" ] || fail "it would not have been seen to run"
 run_plain "$MENACE_RUN" -o "$tmp/no/such/folder" -- echo ran
 assert_refused "$tmp/no/such/folder" "No such file or directory"
 ln -s "$tmp/target" "$tmp/link"

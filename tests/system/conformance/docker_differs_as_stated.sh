@@ -6,8 +6,8 @@
 # any kernel
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
-. "$(dirname "$0")/../../lib/docker.sh"
+. "${0%/*}/../../lib/system.sh"
+. "${0%/*}/../../lib/docker.sh"
 
 need_engine
 need_system_program python3 perl

@@ -4,7 +4,7 @@
 # Every behaviour of tests/conformance, natively; where all is slow (an emulated machine, sanitizers)
 # those that differ most between kernels.  The table itself is judged first: no stated loss without a behaviour that shows it.
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_cgroups

@@ -9,7 +9,7 @@
 # any kernel
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 
 need_machine

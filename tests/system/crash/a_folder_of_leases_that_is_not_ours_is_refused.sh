@@ -4,7 +4,7 @@
 # Leases in a folder that somebody else owns or can write would let him decide
 # what is swept
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_unprivileged_user
 mkdir "$tmp/runtime"
@@ -35,3 +35,14 @@ ln -s "$tmp/elsewhere" "$tmp/runtime/menace"
 run_plain "${ours[@]}" -- echo no
 assert_status 125
 assert_eq "$(ls "$tmp/elsewhere")" "" "the folder behind a link"
+
+# What is to be changed is named.
+export XDG_RUNTIME_DIR=$tmp/none
+run_plain "${ours[@]}" -- echo no
+assert_status 125
+assert_contains "$stderr" "XDG_RUNTIME_DIR (unset it and /tmp is used): open $tmp/none: No such file or directory"
+mkdir "$tmp/roots"
+export XDG_RUNTIME_DIR=$tmp/roots
+run_plain "${ours[@]}" -- echo no
+assert_status 125
+assert_contains "$stderr" "XDG_RUNTIME_DIR (unset it and /tmp is used): $tmp/roots: make folder menace: Permission denied"

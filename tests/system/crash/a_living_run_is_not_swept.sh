@@ -5,15 +5,17 @@
 # whose supervisor is stopped
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
+. "$repo/tests/lib/docker.sh"
 . "$repo/tests/lib/runs.sh"
 
+with_own_leases
 need_root
 need_cgroups
 check_leaks
 
 mkfifo "$tmp/out" "$tmp/go"
-"$MENACE_RUN" -q -o "$tmp/living.json" -- \
+"$MENACE_RUN" -q -t "$(scaled 60)" -o "$tmp/living.json" -- \
 	sh -c 'echo ready; read -r word; echo "$word"' <"$tmp/go" >"$tmp/out" &
 living=$!
 exec 3>"$tmp/go" 4<"$tmp/out"

@@ -5,16 +5,18 @@
 # could lead elsewhere is not followed
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
+. "$repo/tests/lib/docker.sh"
 . "$repo/tests/lib/runs.sh"
 
+with_own_leases
 need_root
 need_cgroups
 check_leaks
 
 # Where groups of a run are made from here: a living one shows it.
 mkfifo "$tmp/out" "$tmp/go"
-"$MENACE_RUN" -q -- sh -c 'echo ready; read -r word' <"$tmp/go" >"$tmp/out" &
+"$MENACE_RUN" -q -t "$(scaled 60)" -- sh -c 'echo ready; read -r word' <"$tmp/go" >"$tmp/out" &
 living=$!
 exec 3>"$tmp/go" 4<"$tmp/out"
 read -r -u 4 word

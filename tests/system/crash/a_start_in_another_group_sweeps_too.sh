@@ -5,21 +5,23 @@
 # crashed run left is found by a start in another one
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
+. "$repo/tests/lib/docker.sh"
 . "$repo/tests/lib/runs.sh"
 
+with_own_leases
 need_root
 need_cgroups
 check_leaks
 
 # A group of our own, beside which the sweep is started.
-case $(cgroup_mode) in
+case $host_cgroups in
 v2) base=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup) ;;
 hybrid) base=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup) ;;
 esac
 other=$base/menace-test.$$
 mkdir "$other" || skip "no right to make a group in $base"
-at_exit wait_until 2 remove_groups
+at_exit wait_until 30 remove_groups
 # A group stays busy for a moment after its last process.
 remove_groups()
 {
@@ -37,7 +39,7 @@ id=$(run_id_of "$started") || fail "no run of process $started"
 lease=/run/menace/leases/$id
 [ -f "$lease" ] || fail "no lease $lease"
 # With v2 alone a group that has processes can have no groups with limits: it is elsewhere.
-case $(cgroup_mode) in
+case $host_cgroups in
 v2) place=/sys/fs/cgroup ;;
 hybrid) place=$other ;;
 esac

@@ -5,7 +5,7 @@
 # nothing it started lives on
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_cgroups

@@ -5,9 +5,11 @@
 # whatever the payload ignores, detaches or stops
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
+. "$repo/tests/lib/docker.sh"
 . "$repo/tests/lib/runs.sh"
 
+with_own_leases
 need_root
 need_cgroups
 check_leaks
@@ -37,7 +39,7 @@ none_left()
 {
 	[ -z "$(group_pids)" ]
 }
-wait_until 2 none_left || fail "still there: $(group_pids)"
+wait_until 30 none_left || fail "still there: $(group_pids)"
 
 # The group and the lease are left for the next start.
 [ -f "$lease" ] || fail "the lease is gone before a sweep"

@@ -5,7 +5,7 @@
 # after one new start nothing of all those runs is left
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/runs.sh"
 
 need_root
@@ -23,7 +23,7 @@ echo "seed $seed"
 list_files()
 {
 	find /tmp /var/tmp /dev/shm /run -xdev -maxdepth 1 -name '*menace*' ! -name 'menace-test.*' ! -name 'menace-tests.*' \
-		! -name 'menace-ci.*' ! -name 'menace-vm.*' 2>/dev/null | sort
+		! -name 'menace-ci.*' ! -name 'menace-vm.*' ! -name 'menace-conformance.*' ! -name 'menace-bench.*' 2>/dev/null | sort
 	find "$TMPDIR" -mindepth 1
 }
 
@@ -60,7 +60,7 @@ lease_exists()
 {
 	id=$(run_id_of "$started") && [ -f "/run/menace/leases/$id" ]
 }
-wait_until 5 lease_exists || fail "the last run took no lease"
+wait_until 30 lease_exists || fail "the last run took no lease"
 kill -KILL "$started"
 wait "$started" 2>/dev/null
 [ -f "/run/menace/leases/$id" ] || fail "the killed run left no lease: nothing to be swept"

@@ -5,7 +5,7 @@
 # no living run loses anything, and afterwards nothing is left
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/runs.sh"
 
 need_root

@@ -4,7 +4,7 @@
 # A call that seccomp denies gives the errno of its rule, and a row with the
 # call, the process, the rule, the reason and what would allow it
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 

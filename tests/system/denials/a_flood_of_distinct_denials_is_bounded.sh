@@ -4,12 +4,12 @@
 # A payload that makes ten thousand different denials cannot grow us or the
 # result, nor push the number of any of them out
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_file "$MENACE_HELPERS/deny-many"
 
-run --ro "$MENACE_HELPERS/deny-many:/deny" -t "$(scaled 20)" -- \
+run --ro "$MENACE_HELPERS/deny-many:/deny" -t "$(scaled 60)" -- \
 	sh -c '/deny connect 10000; /deny same 7'
 assert_status 0
 assert_eq "$(json .denials.total)" 10007 "total"

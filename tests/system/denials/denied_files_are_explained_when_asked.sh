@@ -4,11 +4,12 @@
 # --explain-denials says why an open failed and what would allow it; opens that
 # work, or that fail on any host, are no denials
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 
 echo secret >"$tmp/host-only"
+stat /etc/shadow >/dev/null # the kernel shall know it
 run --explain-denials -- sh -c "
 	cat /etc/shadow; cat '$tmp/host-only'; echo x >/usr/new; echo x >/usr/bin/env
 	cat /nowhere/at/all; cat /etc/passwd >/dev/null; echo x >/work/f; echo x >/tmp/f; echo x >/dev/null

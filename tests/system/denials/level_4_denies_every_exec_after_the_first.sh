@@ -4,7 +4,7 @@
 # At level 4 the program runs, but starts no other; each attempt has its path in
 # the record.  Memory that is writable and executable is denied
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 

@@ -3,7 +3,7 @@
 #
 # Level 5 watches every open without being asked to
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_system_program python3

@@ -3,13 +3,12 @@
 #
 # menace doctor, killed while something does not answer: what it started ends with it
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
 need_root
 need_program unshare mount python3
-[ -n "${IN_NAMESPACE-}" ] ||
-	IN_NAMESPACE=1 exec unshare --mount --propagation private "$0"
+with_own_mounts
 mount -t tmpfs none "$(readlink -f /var/run)" || fail "no tmpfs"
 
 # A container engine that takes a connection and says nothing; it ends with its standard input.
@@ -25,7 +24,7 @@ open(sys.argv[2], "w").close()
 sys.stdin.read()' "$tmp/listens" "$tmp/asked"
 }
 wait_until 20 test -e "$tmp/listens" || fail "the engine does not start"
-"$MENACE" doctor --json >"$tmp/ignored" &
+env -u DOCKER_HOST "$MENACE" doctor --json >"$tmp/ignored" &
 doctor=$!
 wait_until 60 test -e "$tmp/asked" || fail "the engine is not asked"
 probe=$(cat "/proc/$doctor/task/$doctor/children")
@@ -37,5 +36,5 @@ gone()
 {
 	! grep -q . "/proc/$probe/cmdline" 2>"$tmp/ignored" # of a dead one nothing
 }
-wait_until 10 gone || fail "a probe goes on: $(tr '\0' ' ' <"/proc/$probe/cmdline")"
+wait_until 30 gone || fail "a probe goes on: $(tr '\0' ' ' <"/proc/$probe/cmdline")"
 eval "exec ${ENGINE[1]}>&-"

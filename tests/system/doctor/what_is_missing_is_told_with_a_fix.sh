@@ -4,7 +4,7 @@
 # menace doctor where something is missing: exit status 1 and the row when a default run needs it,
 # and a run there fails indeed
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
 need_program unshare
@@ -39,7 +39,7 @@ assert_eq "$(check pidfd .state)" '"ok"' "pidfd"
 
 # An ordinary user needs other things: it is said for him.
 need_root
-install -m 755 "$(dirname "$MENACE")/menace-probe-load" "$tmp/" || fail "no loader"
+install -m 755 "${MENACE%/*}/menace-probe-load" "$tmp/" || fail "no loader"
 need_unprivileged_user
 run_plain "${as_user[@]}" "$MENACE" doctor --json
 assert_eq "$(jq -c '.checks[] | select(.group == "namespace" and .name == "user") | [.state, .needed]' "$tmp/stdout")" '["ok",true]' "as a user"

@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/telemetry.sh"
 . "$repo/tests/lib/follow.sh"
@@ -36,7 +36,7 @@ assert_le "$shown" 5000 "events kept for a stopped follower"
 # The one beside it was not held up.
 end_of "$follower"
 assert_status 0
-"$MENACE" events "$id" >"$tmp/text"
+"$MENACE" events "$id" >"$tmp/stored"
 assert_eq "$("$loader" entries)" "" "groups still observed"
 
 # In text it is one line.

@@ -3,8 +3,10 @@
 #
 # A follower gets what was there and what comes, each once and in order, and ends with the
 # run; afterwards the store tells the same
+#
+# any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/telemetry.sh"
 . "$repo/tests/lib/follow.sh"
@@ -15,6 +17,7 @@ start_waiting one -- sh -c 'echo waiting; read -r x; for i in 1 2 3; do /bin/tru
 menace events "$id"
 assert_status 1
 assert_contains "$stderr" "run $id goes on; --follow shows what happens in it"
+ids=("$id")
 follow "${id:0:25}" "$tmp/followed"
 # What happened before is there before anything else does.
 wait_until 20 grep -q '"type":"exec"' "$tmp/followed" || fail "the past is not told"
@@ -37,6 +40,7 @@ menace events --follow "$id" --json
 assert_status 0
 assert_eq "$(jq -s -c "$key" "$tmp/followed")" "$(jq -s -c "$key" "$tmp/stdout")" "ended before"
 start_waiting two -- sh -c 'echo waiting; read -r x; /bin/true; exit 0'
+ids+=("$id")
 "$MENACE" events -f "$id" --type exec >"$tmp/text" 2>&1 &
 follower=$!
 go two
@@ -46,13 +50,14 @@ assert_eq "$(grep -c ' exec ' "$tmp/text")" 2 "programs"
 assert_eq "$(grep -c -v ' exec \|SECONDS' "$tmp/text")" 0 "other lines"
 
 # Ended by its time limit is an end like others.
-start_waiting three -t "$(scaled 3)" -- sh -c 'echo waiting; read -r x; exec sleep 1000'
+start_waiting three -t "$(scaled 6)" -- sh -c 'echo waiting; read -r x; exec sleep 1000'
+ids+=("$id")
 follow "$id" "$tmp/followed"
 end_of "$follower"
 assert_status 0
 assert_eq "$(jq -s -c '[.[] | select(.type == "exit" and .comm == "sh") | .detail.exit_signal]' "$tmp/followed")" \
 	'[9]' "end by the limit"
-assert_eq "$(list_askers)" "" "names of followers"
+assert_eq "$(for id in "${ids[@]}"; do list_askers "$id"; done)" "" "names of followers"
 # Nothing of all this is in the runs' records.
 assert_eq "$(jq -r .telemetry.complete "$tmp/one.json")" true "complete"
 assert_eq "$("$loader" entries)" "" "groups still observed"

@@ -4,8 +4,9 @@
 # A killed follower leaves the run alone, a killed supervisor ends the follower, and no name,
 # socket or process of either is left
 # serial
+# any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/telemetry.sh"
 . "$repo/tests/lib/follow.sh"
@@ -75,8 +76,8 @@ exec 9>"$tmp/one.in"
 wait_until 20 grep -q ready "$tmp/asker" || fail "no asker"
 run -q -- true
 assert_status 0
-assert_eq "$(list_askers)" /run/menace/leases/.follow-00000000000000000000000000-2 "names after a start"
+assert_eq "$(list_askers "")" /run/menace/leases/.follow-00000000000000000000000000-2 "names after a start"
 exec 9>&-
 wait "$asker"
-assert_eq "$(list_askers)" "" "names of followers"
+assert_eq "$(list_askers "")" "" "names of followers"
 assert_eq "$("$loader" entries)" "" "groups still observed"

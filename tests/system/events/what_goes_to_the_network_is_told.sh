@@ -4,7 +4,7 @@
 # Names asked for, connections and files written are events too, live and in the store; a name
 # that was made to act on a terminal does not
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/telemetry.sh"
 . "$repo/tests/lib/follow.sh"

@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/export.sh"
 
@@ -22,6 +22,7 @@ assert_eq "$stdout$stderr" ""
 assert_eq "$(ls -A "$tmp/out")" menace.prom
 assert_eq "$(stat -c %a "$tmp/out/menace.prom")" 644
 "$MENACE" export --format prometheus | cmp - "$tmp/out/menace.prom" || fail "not what standard output gets"
+(cd "$tmp/out" && "$MENACE" export --format prometheus -o -) | cmp - "$tmp/out/menace.prom" || fail "not what - gets"
 (cd "$tmp/out" && "$MENACE" export --format ocsf -o events.json) || fail "in the working directory"
 assert_eq "$(stat -c %a "$tmp/out/events.json")" 600 "rights of what has names in it"
 

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/export.sh"
 
@@ -21,7 +21,7 @@ run_plain python3 -c '
 import resource, subprocess, sys
 status = subprocess.run(sys.argv[2:], stdin=open(sys.argv[1])).returncode
 print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' \
-	"$tmp/lines" "$(dirname "$MENACE")/menace-send" --endpoint "$url/gigabyte"
+	"$tmp/lines" "${MENACE%/*}/menace-send" --endpoint "$url/gigabyte"
 stop_receiver
 assert_match "$stdout" '^125 [0-9]+$'
 assert_contains "$stderr" "the answer is longer than an answer may be"

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/export.sh"
 
@@ -13,7 +13,7 @@ need_root
 
 put_records
 menace export --format cef
-assert_status 0
+assert_exported
 check cef
 assert_harmless
 echo "$checked" >"$tmp/read"

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/export.sh"
 
@@ -13,7 +13,7 @@ need_root
 
 put_records
 menace export --format ecs
-assert_status 0
+assert_exported
 check ecs
 assert_harmless
 assert_eq "$checked" "attempt:3 bind:3 change:18 connect:8 connection:5 crash:3 degraded:3 denial:12 dns:3 event:3 exec:3 exit:3 fork:3 limit:3 oom:3 open:3 run_end:3 run_start:3 sendmsg:3 socket:3"

@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/export.sh"
 
@@ -47,7 +47,7 @@ store=$tmp/kept/other.db
 export MENACE_STORE=$store
 put_records
 menace export --format ocsf
-assert_status 0
+assert_exported
 check ocsf
 assert_eq "$checked" "0:3 1001:21 1007:15 2004:27 4001:22 4003:3"
 assert_eq "$(pick 'select(.metadata.event_code == "connection")

@@ -6,12 +6,12 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
 need_program ldd nm strings
 
-sender=$(dirname "$MENACE")/menace-send
+sender=${MENACE%/*}/menace-send
 need_file "$sender"
 assert_contains "$(ldd "$sender")" libcurl.so
 for program in "$MENACE_RUN" "$MENACE"; do

@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/export.sh"
 
@@ -16,7 +16,7 @@ need_cgroups
 make_runs
 put_records
 menace export --format otlp
-assert_status 0
+assert_exported
 check otlp "$store"
 assert_harmless
 assert_eq "$checked" "9 runs"

@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/export.sh"
 
@@ -21,7 +21,7 @@ value()
 
 put_records
 menace export --format prometheus
-assert_status 0
+assert_exported
 check prometheus
 assert_harmless
 assert_eq "$(value 'menace_runs_total{reason="oom"}')" 3

@@ -5,13 +5,13 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/export.sh"
 
 need_root
 
-sender=$(dirname "$MENACE")/menace-send
+sender=${MENACE%/*}/menace-send
 put_record 01m8grcbq84h03083qe5vt6fs0
 "$MENACE" export --format otlp >"$tmp/lines"
 

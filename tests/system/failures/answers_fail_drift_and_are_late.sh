@@ -4,9 +4,10 @@
 # any kernel
 #
 # flaky_upstream fails exactly F of R requests, schema_drift changes exactly M of C JSON answers in
-# one field, api_latency makes some late: what the program meets is what is told
+# one field, api_latency makes some late, credentials are refused and bytes of answers damaged: what the
+# program meets is what is told
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
 
 need_system_program python3
@@ -17,22 +18,29 @@ failure()
 }
 
 body='{"id":7,"user":{"name":"x","tags":[1,2]}}'
-# A line an answer: late or not, and what it was.
+# A line an answer: what it was.  ask COUNT [SECONDS]: who may never be answered says for how long he waits.
 ask='
-import sys, time, urllib.error, urllib.request
+import sys, urllib.error, urllib.request
 for i in range(int(sys.argv[1])):
-    begin = time.monotonic()
     try:
-        what = urllib.request.urlopen("http://api.example/", timeout=0.3).read().decode()
+        print(urllib.request.urlopen("http://api.example/", timeout=int(sys.argv[2]) if sys.argv[2:] else 50).read().decode())
     except urllib.error.HTTPError as e:
-        what = str(e.code)
+        print(e.code)
     except (ConnectionResetError, TimeoutError) as e:
-        what = type(e).__name__
-    print("late" if time.monotonic() - begin > 0.19 else "soon", what)'
+        print(type(e).__name__)'
+# How many of the answers take longer than so many milliseconds.
+count_late='
+import sys, time, urllib.request
+def took():
+    begin = time.monotonic()
+    urllib.request.urlopen("http://api.example/").read()
+    return 1000 * (time.monotonic() - begin)
+print(sum(took() > int(sys.argv[2]) for i in range(int(sys.argv[1]))))'
 
-for seed in 1 1 2; do
-	stub --mock "api.example=body:$body" --set failure.modes=flaky_upstream --set failure.upstream_failures=2 \
-		--set failure.upstream_requests=5 --set failure.seed=$seed -- python3 -c "$ask" 15
+flaky=(--mock "api.example=body:$body" --set failure.modes=flaky_upstream --set failure.upstream_failures=2
+	--set failure.upstream_requests=5)
+for seed in 1 1 6; do
+	stub "${flaky[@]}" --set failure.seed=$seed -- python3 -c "$ask" 15
 	assert_status 0
 	for at in 1 6 11; do
 		assert_eq "$(tail -n +$at <<<"$stdout" | head -5 | grep -cF "$body")" 3 "answers of five"
@@ -45,35 +53,104 @@ for seed in 1 1 2; do
 done
 assert_eq "${patterns[1]}" "${patterns[0]}" "the same seed"
 assert_ne "${patterns[2]}" "${patterns[0]}" "another seed"
-for kind in "${kinds[@]}"; do
-	assert_match "$kind" '^(soon 503|soon ConnectionResetError|late TimeoutError)$'
-done
+assert_eq "${kinds[0]} ${kinds[2]}" "ConnectionResetError 503" "kinds that these seeds draw"
+# One that is not answered takes its time.
+stub "${flaky[@]}" --set failure.seed=2 -- python3 -c "$ask" 5 5
+assert_eq "$(grep -c TimeoutError <<<"$stdout") $(grep -cF "$body" <<<"$stdout")" "2 3" "answers that did not come, and did"
 # A mock that fails by itself goes on as it says.
 stub --mock "api.example=fail:418:1/2,body:x" --set failure.modes=flaky_upstream -- python3 -c "$ask" 4
 assert_eq "$(grep -c 418 <<<"$stdout") $(json .inconclusive)" "2 true"
 
+# In which way each answer differs from BODY, in one place.
+cat >"$tmp/drift.py" <<'END'
+import json, sys
+def differ(a, b, at):
+    if type(a) is not type(b): return ["retyped " + at]
+    if not isinstance(a, dict): return [] if a == b else ["other value " + at]
+    gone, new = sorted(a.keys() - b.keys()), sorted(b.keys() - a.keys())
+    if gone and [name + "_v2" for name in gone] == new: return ["renamed " + at + name for name in gone]
+    return ["dropped " + at + name for name in gone] + ["added " + at + name for name in new] + \
+        [d for name in a.keys() & b.keys() for d in differ(a[name], b[name], at + name + ".")]
+for line in sys.stdin:
+    found = differ(json.loads(sys.argv[1]), json.loads(line), "")
+    if found: print(*found, sep=", ")
+    if len(found) > 1 or found and found[0].startswith("other"): sys.exit("not one change")
+END
 for seed in 1 1 2; do
 	stub --mock "api.example=type:application/json,body:$body" --set failure.modes=schema_drift \
 		--set failure.schema_mismatches=3 --set failure.schema_checks=10 --set failure.seed=$seed \
 		-- python3 -c "$ask" 20
 	assert_status 0
 	assert_eq "$(failure schema_drift opportunities) $(failure schema_drift fired)" "20 6"
-	assert_eq "$(grep -cFx "soon $body" <<<"$stdout")" 14 "answers as they were"
-	cut -d ' ' -f 2- <<<"$stdout" | jq -c . >"$tmp/answers" || fail "an answer is no JSON"
+	assert_eq "$(grep -cFx "$body" <<<"$stdout")" 14 "answers as they were"
+	jq -c . <<<"$stdout" >"$tmp/answers" || fail "an answer is no JSON"
+	kinds_of_drift+=("$(python3 "$tmp/drift.py" "$body" <"$tmp/answers")") || fail "more than one field: ${kinds_of_drift[-1]}"
 	drifted+=("$stdout")
 done
 assert_eq "${drifted[1]}" "${drifted[0]}" "the same seed"
 assert_ne "${drifted[2]}" "${drifted[0]}" "another seed"
+assert_eq "$(wc -l <<<"${kinds_of_drift[0]}")" 6 "answers with another field"
+assert_ge "$(printf '%s\n' "${kinds_of_drift[@]}" | cut -d ' ' -f 1 | sort -u | wc -l)" 3 "ways in which they are others"
+# The variable UNEXPECTED_INPUT is another name of it.
+stub --mock "api.example=type:application/json,body:$body" -p '{"UNEXPECTED_INPUT": true, "SCHEMA_MISMATCHES": 3, "SCHEMA_CHECKS": 10}' \
+	--set failure.seed=1 -- python3 -c "$ask" 20
+assert_eq "$(failure schema_drift opportunities) $(failure schema_drift fired) $(json .inconclusive)" "20 6 false"
+assert_eq "$stdout" "${drifted[0]}" "the same by another name"
+assert_eq "$(json .not_enforced)" "[]"
 stub --mock "api.example=body:no JSON" --set failure.modes=schema_drift -- python3 -c "$ask" 3
 assert_eq "$(failure schema_drift opportunities) $(json .inconclusive)" "0 true"
 
+# Refused credentials are a part of the first: with 401 or 403, as each mock draws, and in no other way.
+refused=()
+for seed in 1 2 3 4 5 6 7 8; do
+	stub --mock "api.example=body:$body" -p '{"BROKEN_AUTH": true, "UPSTREAM_FAILURES": 1, "UPSTREAM_REQUESTS": 2}' \
+		--set failure.seed=$seed -- python3 -c "$ask" 6
+	assert_status 0
+	assert_eq "$(failure flaky_upstream opportunities) $(failure flaky_upstream fired)" "6 3"
+	assert_eq "$(grep -cFx "$body" <<<"$stdout")" 3 "answers as they were"
+	refused+=("$(grep -vFx "$body" <<<"$stdout" | sort -u)")
+done
+assert_eq "$(printf '%s\n' "${refused[@]}" | sort -u | paste -sd ' ')" "401 403" "ways of refusing"
+stub --mock "api.example=body:$body" -p '{"BROKEN_AUTH": true, "FAILURE_MODES": "flaky_upstream"}' -- true
+assert_eq "$(json .inconclusive_why[0])" "flaky_upstream: it had no opportunity"
+
+# Damaged bytes are a part of the second, and of any answer: its end is missing, or one bit is another one.
+cat >"$tmp/damage.py" <<'END'
+import sys, urllib.request
+good = sys.argv[1].encode()
+for i in range(int(sys.argv[2])):
+    got = urllib.request.urlopen("http://api.example/").read()
+    if got == good: print("good")
+    elif len(got) < len(good): print("cut" if got and good.startswith(got) else "other")
+    else: print("flipped", sum(bin(a ^ b).count("1") for a, b in zip(got, good)), len(got) - len(good))
+END
+for plain in "no JSON at all" "$body"; do
+	damages=()
+	for seed in 1 1 2 3; do
+		stub --mock "api.example=body:$plain" --ro "$tmp/damage.py:/damage.py" --set failure.seed=$seed \
+			-p '{"CORRUPT_PAYLOAD": true, "SCHEMA_MISMATCHES": 1, "SCHEMA_CHECKS": 2}' -- python3 /damage.py "$plain" 20
+		assert_status 0
+		assert_eq "$(failure schema_drift opportunities) $(failure schema_drift fired)" "20 10"
+		assert_eq "$(grep -cx good <<<"$stdout")" 10 "answers as they were"
+		assert_eq "$(grep -vxE 'good|cut|flipped 1 0' <<<"$stdout")" "" "other damages"
+		damages+=("$stdout")
+	done
+	assert_eq "${damages[1]}" "${damages[0]}" "the same seed"
+	assert_eq "$(printf '%s\n' "${damages[@]}" | sort -u | paste -sd ' ')" "cut flipped 1 0 good" "ways of damaging"
+done
+# With the mode itself there are both kinds: what is still JSON has another field, or another character.
+stub --mock "api.example=body:$body" --ro "$tmp/damage.py:/damage.py" --set failure.modes=schema_drift \
+	-p '{"CORRUPT_PAYLOAD": true, "SCHEMA_MISMATCHES": 1, "SCHEMA_CHECKS": 1}' --set failure.seed=1 -- python3 -c "$ask" 40
+assert_eq "$(failure schema_drift fired)" 40
+assert_ge "$(grep -cE '_v2|unknown_' <<<"$stdout")" 1 "answers with another field"
+assert_eq "$(grep -cFx "$body" <<<"$stdout")" 0 "answers as they were"
+
 for seed in 1 1; do
 	stub --mock "api.example=body:$body" -p '{"FAILURE_MODES": "api_latency", "API_LATENCY_MS": 200,
-		"THREAT_INTENSITY": 30}' --set failure.seed=$seed -- python3 -c "$ask" 10
-	late=$(grep -c late <<<"$stdout")
+		"THREAT_INTENSITY": 30}' --set failure.seed=$seed -- python3 -c "$count_late" 10 190
 	assert_eq "$(failure api_latency opportunities) $(failure api_latency ns)" \
 		"10 $(($(failure api_latency fired) * 200000000))"
-	assert_ge "$late" "$(failure api_latency fired)" "late answers"
+	assert_ge "$stdout" "$(failure api_latency fired)" "late answers"
 	assert_ge "$(failure api_latency fired)" 1
 	assert_le "$(failure api_latency fired)" 9
 	fired+=("$(failure api_latency fired)")

@@ -6,7 +6,7 @@
 # hostile_input puts an input of the shipped ones in the place of standard input: to the byte, by
 # seed, class or id, and told with how much of it was read; a weak program falls over it
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_system_program python3
 
@@ -29,7 +29,13 @@ hostile --set failure.hostile=run-of-1m -- head -c 70000 >/dev/null
 assert_eq "$(failure .size)" 1048576
 assert_ge "$(failure .bytes)" 70000 "bytes read"
 hostile --set failure.hostile=empty -- wc -c
-assert_eq "$stdout $(json .inconclusive)" "0 false"
+assert_eq "$stdout $(json .inconclusive) $(failure .why)" "0 false whether an empty input was read leaves no trace"
+# By chance that one never comes: whoever reads nothing has had no opportunity, whatever the seed.
+for seed in {1..400}; do
+	echo '{"schema": "menace.spec/1", "program": ["true"], "failure": {"modes": "hostile_input", "seed": '"$seed"'}}'
+done >"$tmp/many"
+run_plain "$MENACE_RUN" --batch -j 4 <"$tmp/many"
+assert_eq "$(jq -r .inconclusive "$tmp/stdout" | sort | uniq -c | xargs)" "400 true" "with any seed"
 hostile --set failure.intensity=0 -- cat
 assert_eq "$stdout $(failure '"\(.opportunities) \(.fired) \(.input)"')" "harmless 1 0 null"
 hostile --set failure.hostile=nan -- true
@@ -37,6 +43,11 @@ assert_eq "$(json '[.inconclusive, .inconclusive_why[]] | join(" ")')" "true hos
 echo file >"$tmp/file"
 hostile --set failure.hostile=nan --set sandbox.stdin_path="$tmp/file" -- cat
 assert_eq "$stdout $(cat "$tmp/file")" "NaN file"
+# By its other name it is the same, and told as that
+run --set failure.modes=malicious_data --set failure.hostile=run-of-10000 -- python3 -c 'import sys; d = sys.stdin.read(); print(len(d), set(d))' <<<"harmless"
+assert_eq "$stdout" "10000 {'A'}"
+assert_eq "$(json '.failures[0] | "\(.mode) \(.input) \(.class) \(.size) \(.bytes) \(.opportunities) \(.fired)"')" \
+	"hostile_input run-of-10000 size 10000 10000 1 1"
 
 for seed in 1 1 2 3; do
 	hostile --set failure.hostile=injection --set failure.seed=$seed -- cat

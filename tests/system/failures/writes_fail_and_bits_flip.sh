@@ -5,7 +5,7 @@
 # seed decides.  disk_corruption: the bits that the program reads back are those that are told, in
 # each of its own places, and never in a file of the host
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_system_program python3

@@ -4,7 +4,7 @@
 # CVE-2024-28185 as a race: the payload's children go on exchanging files for links while
 # the run ends; nothing of the host is read
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
 need_root

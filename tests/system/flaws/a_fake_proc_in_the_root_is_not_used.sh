@@ -5,7 +5,7 @@
 # image brings a /proc of its own, so that what the runtime writes there goes nowhere,
 # or elsewhere
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_program busybox unshare

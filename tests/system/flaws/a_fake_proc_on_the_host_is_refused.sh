@@ -4,7 +4,7 @@
 # CVE-2025-52881: where our own /proc is not one, id maps and limits written there
 # would vanish; no run may begin
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 # The leak checker can neither look at itself here nor read its options from /proc.
 ! grep -q -a __asan_init "$MENACE_RUN" || skip "a leak checker changes the exit status here"

@@ -4,7 +4,7 @@
 # nsjail, change 268: a folder as standard input is a right to the file system
 # (fchdir, openat)
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
 need_file "$helpers/show-fds"

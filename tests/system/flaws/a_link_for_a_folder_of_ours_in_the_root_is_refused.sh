@@ -4,7 +4,7 @@
 # CVE-2026-41579, CVE-2026-47766: /dev of the image is a link, so that devices are
 # made on the host
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_program busybox

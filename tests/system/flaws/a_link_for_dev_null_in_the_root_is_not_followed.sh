@@ -4,7 +4,7 @@
 # CVE-2025-31133: masks were made of the image's own /dev/null, which was a link to
 # what should be masked
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_program busybox

@@ -4,7 +4,7 @@
 # CVE-2026-87766, CVE-2025-24965: a parent folder of a mount point is a link in the
 # workspace or the image, and the mount point is made where it leads
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_program busybox
 mkdir -p "$tmp/work/sub" "$tmp/out" "$tmp/source" "$tmp/root/bin" "$tmp/rw"

@@ -4,7 +4,7 @@
 # CVE-2024-21626, the other half: no path of the request is walked through
 # /proc/PID/fd, cwd or root, inside or outside
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 exec 7</ 8</etc/passwd
 mkdir "$tmp/work"

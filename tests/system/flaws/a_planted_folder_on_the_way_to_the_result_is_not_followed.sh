@@ -3,7 +3,7 @@
 #
 # CVE-2024-28185, one folder further up: a link in place of a parent of the result
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 mkdir -p "$tmp/rw/sub" "$tmp/host" "$tmp/own"
 chmod 777 "$tmp/rw" "$tmp/rw/sub"

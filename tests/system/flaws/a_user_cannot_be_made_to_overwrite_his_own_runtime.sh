@@ -4,7 +4,7 @@
 # CVE-2019-5736 where file permissions do not help: the caller owns the binary, and
 # the payload is he himself in a user namespace
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
 need_unprivileged_user

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 for mode in "" " " all off true 1 hos "none " none,host bridge; do
 	run --net "$mode" -- true

@@ -4,7 +4,7 @@
 # The same in a user namespace whose owner is the caller (CVE-2022-0185, CVE-2024-1086):
 # none of its rights reach the payload
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
 need_unprivileged_user

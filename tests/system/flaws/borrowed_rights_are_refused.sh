@@ -4,7 +4,7 @@
 # CVE-2020-5291: a set-user-ID helper could be driven by its caller.  Ours refuses to
 # run with rights that its caller does not have
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 # The leak checker can neither look at itself here nor read its options from /proc.
 ! grep -q -a __asan_init "$MENACE_RUN" || skip "a leak checker changes the exit status here"

@@ -4,7 +4,7 @@
 # CVE-2022-27650, CVE-2022-29162: inheritable capabilities stay set across exec, and a
 # program with file capabilities gets them back
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_program setpriv

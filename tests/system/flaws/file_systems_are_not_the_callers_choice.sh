@@ -3,7 +3,7 @@
 #
 # isolate before 2.6: rules took any file system type and any device
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 for kind in proc sysfs ext4 overlay cgroup cgroup2 devtmpfs fuse bind dev '' ro,suid; do
 	printf '{"schema":"menace.spec/1","program":["true"],"mounts":[{"type":"%s","source":"/usr","dest":"/x"}]}' \

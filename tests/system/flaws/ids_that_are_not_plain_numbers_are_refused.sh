@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 for option in --uid --gid "-s sandbox.uid" "-s sandbox.gid"; do
 	for id in "" 0x0 -1 1000: 4294967295 4294967296 18446744073709551616 " 1" "1 " 1000:0 root +1 \

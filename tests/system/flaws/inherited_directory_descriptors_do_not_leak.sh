@@ -4,7 +4,7 @@
 # CVE-2024-21626: a descriptor of a folder of the host that the payload inherits is
 # a way out, by fchdir or as /proc/self/fd/N
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
 need_file "$helpers/show-fds"

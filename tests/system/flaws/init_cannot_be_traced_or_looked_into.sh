@@ -4,7 +4,7 @@
 # CVE-2016-9962: a process of the runtime in the sandbox that can be traced gives
 # away what it holds of the host
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_system_program perl
 # sys_ptrace is 101, PTRACE_ATTACH 16, PTRACE_SEIZE 0x4206; pidfd_open 434, pidfd_getfd 438.

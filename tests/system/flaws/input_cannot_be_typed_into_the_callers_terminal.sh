@@ -4,7 +4,7 @@
 # CVE-2017-5226 (TIOCSTI), CVE-2019-10063 and CVE-2019-7303 (the same with a 33rd bit
 # that the kernel ignores), CVE-2023-28100 (TIOCLINUX)
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
 need_root

@@ -4,7 +4,7 @@
 # CVE-2024-28185 for what is collected: the payload chose every name, and leaves links
 # where files of the host would be read or written
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 mkdir "$tmp/work" "$tmp/host" "$tmp/out"

@@ -5,7 +5,7 @@
 # CVE-2024-1086 (nf_tables in a user namespace) and the flaws of overlayfs there: the
 # code that they need is out of reach
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
 need_root

@@ -4,7 +4,7 @@
 # What the payload makes in a --rw folder is its owner's on the host: with a set-user-ID
 # bit it would give that owner's rights, here root's, to whoever starts it there
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 mkdir "$tmp/shared"

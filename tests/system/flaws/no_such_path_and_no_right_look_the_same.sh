@@ -4,7 +4,7 @@
 # isolate before 2.6: a rule for a path that may or may not be there told whether it is.
 # Neither the payload nor a caller without rights learns what exists on the host
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_unprivileged_user
 install -d -m 700 "$tmp/closed"

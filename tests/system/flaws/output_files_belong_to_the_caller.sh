@@ -3,7 +3,7 @@
 #
 # isolate before 2.6: the meta file was opened with the caller's user but root's group
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_unprivileged_user
 install -d -o 65534 -g 65534 "$tmp/user" "$tmp/user/work"

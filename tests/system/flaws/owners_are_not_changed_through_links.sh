@@ -4,7 +4,7 @@
 # CVE-2024-28189: a chown of what the payload left follows a link, or reaches a file of
 # the host by a second name
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 mkdir "$tmp/work" "$tmp/host" "$tmp/rw"

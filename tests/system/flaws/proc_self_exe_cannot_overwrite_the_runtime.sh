@@ -7,7 +7,7 @@
 # The runtime attacked is a copy that everyone may write, and the helper writes to
 # no other file.
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
 need_unprivileged_user
@@ -22,10 +22,14 @@ chmod 755 "$tmp/work/"*
 
 # It works where nothing is between: on the program of another process of the same user.
 target=$(stat -c %d:%i "$tmp/victim")
-"${as_user[@]}" "$tmp/victim" 1 &
-run_plain "${as_user[@]}" "$tmp/attack" 20000 "$target"
-wait
-assert_match "$stdout" "^seen [1-9][0-9]* target seen overwritten$" "control"
+"${as_user[@]}" "$tmp/attack" 20000 "$target" >"$tmp/control" &
+attack=$!
+while kill -0 "$attack" 2>/dev/null; do
+	"${as_user[@]}" "$tmp/victim" 0.5 2>/dev/null # none any more, once it is overwritten
+	sleep 0.1 # nobody runs it
+done
+wait "$attack"
+assert_match "$(cat "$tmp/control")" "^seen [1-9][0-9]* target seen overwritten$" "control"
 assert_eq "$(head -c 11 "$tmp/victim")" overwritten "control: start of the victim"
 
 MENACE_RUN=$tmp/menace-run

@@ -4,7 +4,7 @@
 # CVE-2022-0492 (release_agent), CVE-2023-25809 (/sys/fs/cgroup writable inside): no file
 # of any hierarchy is there, and the group's place on the host is not told
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_cgroups

@@ -4,7 +4,7 @@
 # CVE-2024-29021: the network is on by default, and a service of the host that trusts
 # its own addresses answers
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_program perl
 need_system_program bash perl
@@ -17,7 +17,7 @@ while (my $c = $s->accept) { print $c "internal\n"; print "met\n"; close $c }
 PERL
 perl "$tmp/listen.pl" 127.0.0.1 >"$tmp/port" 2>&1 &
 at_exit kill $!
-wait_until 5 test -s "$tmp/port" || fail "no listener"
+wait_until 20 test -s "$tmp/port" || fail "no listener"
 port=$(head -n 1 "$tmp/port")
 connect="exec 3<>/dev/tcp/127.0.0.1/$port && head -n 1 <&3"
 run_plain bash -c "$connect"

@@ -4,7 +4,7 @@
 # CVE-2021-26910, CVE-2017-5180 and relatives: a variable of the caller makes the runtime
 # or the shell it starts run something else
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_system_program bash
 printf 'echo injected\n' >"$tmp/rc"

@@ -5,7 +5,7 @@
 #
 # Each call of the list, with arguments that the kernel would refuse in another way
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 helpers=${MENACE_HELPERS:-$repo/build/bin/helpers}
 need_file "$helpers/probe-syscalls"

@@ -5,7 +5,7 @@
 # which has rights in its namespaces until the payload starts, is not dumpable, even
 # for processes of the same user outside
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_unprivileged_user
 install -d -o 65534 -g 65534 "$tmp/user"

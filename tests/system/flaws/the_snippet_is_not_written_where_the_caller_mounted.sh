@@ -4,7 +4,7 @@
 # CVE-2024-28185: the run script is written, by root, through a link planted in the
 # box; a mask is copied from there (CVE-2025-31133)
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 mkdir -p "$tmp/evil" "$tmp/target" "$tmp/secret" "$tmp/work/hidden" "$tmp/empty/pool" "$tmp/empty/lower"
 echo "leaked" >"$tmp/secret/file"

@@ -3,7 +3,7 @@
 #
 # CVE-2025-59532: the working directory, chosen by the model, became the writable root
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 mkdir -p "$tmp/ro/sub" "$tmp/host"
 chmod 777 "$tmp/ro" "$tmp/ro/sub" "$tmp/host"

@@ -5,7 +5,7 @@
 # that both may read.  Two runs at once look for each other's signs in every channel that needs
 # no common writable file
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/meet.sh"
 
 need_meet

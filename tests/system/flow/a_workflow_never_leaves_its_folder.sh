@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
 mkdir -p "$tmp/w/sub" "$tmp/outside"
@@ -59,6 +59,14 @@ try '' ', "snippet": {"path": "../outside/secret", "lang": "sh"}'
 refused 'steps[0].snippet: "../outside/secret" has ".." in it: path escapes sandbox'
 try '' ', "program": ["true"], "network_mocks": {"http://a.test/": "status:200,@/etc/passwd"}'
 refused 'steps[0].network_mocks.http://a.test/: @FILE is not taken in a workflow'
+for text in '"exec:/root/x"' '"status:200,exec:x"' '"exec:'"'/root/x'"'"'; do
+	try '' ', "program": ["true"], "network_mocks": {"http://a.test/": '"$text"'}'
+	refused 'steps[0].network_mocks.http://a.test/: exec:COMMAND is not taken in a workflow'
+done
+for words in '"true"' '["/root/x"]' '["./x"]' '[{"base64": "L3g="}]' '[]'; do
+	try '' ', "program": ["true"], "network_mocks": {"http://a.test/": {"exec": '"$words"'}}'
+	refused 'steps[0].network_mocks.http://a.test/: in a workflow exec is a list of words'
+done
 try '' ', "program": ["true"], "network_mocks": {"http://a.test/": {"file": "/etc/passwd"}}'
 refused '"/etc/passwd" is absolute: path escapes sandbox'
 try '"fs_mocks": {"etc/x": "y"},'

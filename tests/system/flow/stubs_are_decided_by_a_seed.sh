@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 
@@ -64,7 +64,8 @@ kept()
 {
 	"$MENACE" query "$1" --json
 }
-assert_eq "$(kept 'SELECT DISTINCT stub FROM inputs ORDER BY stub' | jq -r .stub | paste -sd ' ')" "leak order word"
+assert_eq "$(kept 'SELECT DISTINCT stub FROM inputs WHERE raw < 2 ORDER BY stub' | jq -r .stub | paste -sd ' ')" "leak order word"
+assert_eq "$(kept 'SELECT DISTINCT stub FROM inputs WHERE raw = 2 ORDER BY stub' | jq -r .stub | paste -sd " ")" password
 for secret in s3cr3t hunter2 api_key MAX_THREADS '"77"'; do
 	assert_eq "$(kept "SELECT count(*) AS n FROM inputs WHERE value || coalesce(payload, '') LIKE '%$secret%'")" \
 		'{"n":0}' "$secret is remembered"
@@ -116,6 +117,11 @@ SANDBOX_STUB_STRATEGY=hostle menace flow run "$tmp/w/flow.json"
 assert_refused 'SANDBOX_STUB_STRATEGY: unknown strategy of stubs "hostle"; did you mean "hostile"?'
 SANDBOX_STUB_STRATEGY_ORDER=smart,hostle menace flow run "$tmp/w/flow.json"
 assert_refused 'SANDBOX_STUB_STRATEGY_ORDER: unknown strategy of stubs "hostle"'
+for presets in 5 '"x"' null true; do
+	SANDBOX_ENV_PRESETS=$presets menace flow run "$tmp/w/flow.json"
+	assert_refused "SANDBOX_ENV_PRESETS: "
+	assert_contains "$stderr" 'where an object is expected'
+done
 SANDBOX_STUB_SEED=x menace flow run "$tmp/w/flow.json"
 assert_refused 'SANDBOX_STUB_SEED: "x" is not'
 menace flow run "$tmp/w/flow.json" --stub-strategy synthetic

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 
@@ -42,6 +42,12 @@ assert_status 0
 menace flow run 1
 assert_status 1
 assert_contains "$stderr" "workflow 1 not found"
+menace scenario run 1
+assert_status 1
+assert_contains "$stderr" "workflow 1 not found"
+menace scenario run --resume 0123456789abcdef
+assert_status 1
+assert_contains "$stderr" '--resume: the store has no "0123456789abcdef"'
 cp "$tmp/b.json" "$tmp/c.json"
 sed -i 's/second/third/; s/{"file": "data"}/"z"/' "$tmp/c.json"
 menace flow add "$tmp/c.json"

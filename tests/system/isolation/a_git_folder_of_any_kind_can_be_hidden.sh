@@ -4,7 +4,7 @@
 # .git may be a folder, a file (a worktree's), a link or missing: hiding it holds, or the run
 # does not start
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 mkdir -p "$tmp/work/.git/hooks" "$tmp/elsewhere/hooks"
 echo secret >"$tmp/work/.git/config"

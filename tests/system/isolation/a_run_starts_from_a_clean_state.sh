@@ -4,7 +4,7 @@
 # Nothing that the caller left set reaches the payload: signals, masks, limits, umask,
 # niceness apart, session, keyrings
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_system_program perl
 cat >"$tmp/state.pl" <<'PERL'

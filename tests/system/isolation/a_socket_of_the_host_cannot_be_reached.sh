@@ -4,7 +4,7 @@
 # A socket such as docker's is root on the host: it is not there, and is not let in as
 # if it were a file
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_program perl
 need_system_program perl
@@ -29,11 +29,11 @@ for my $path (@ARGV) {
 PERL
 perl "$tmp/listen.pl" "$tmp/run/docker.sock" >"$tmp/ready" &
 at_exit kill $!
-wait_until 5 grep -q ready "$tmp/ready" || fail "no listener"
+wait_until 20 grep -q ready "$tmp/ready" || fail "no listener"
 abstract="menace-test-$$"
 perl "$tmp/listen.pl" "@$abstract" >"$tmp/ready2" &
 at_exit kill $!
-wait_until 5 grep -q ready "$tmp/ready2" || fail "no abstract listener"
+wait_until 20 grep -q ready "$tmp/ready2" || fail "no abstract listener"
 
 run_plain perl "$tmp/connect.pl" "$tmp/run/docker.sock" "@$abstract"
 assert_eq "$stdout" $'connected root\nconnected root' "control"

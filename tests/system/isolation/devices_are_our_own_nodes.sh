@@ -4,7 +4,7 @@
 # /dev holds six devices that do no harm, made by us and not by the host, and no others
 # can be made
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 expected='full 1:7
 null 1:3

@@ -4,7 +4,7 @@
 # No namespace but the time of day is shared with the host or with another run, and the
 # receipt tells their true numbers
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 kinds='mnt pid ipc uts cgroup net time'
 look='for n in user '$kinds'; do readlink /proc/self/ns/$n; done'

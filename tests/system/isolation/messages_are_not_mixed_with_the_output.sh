@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 forged='{"schema":"menace.result/1","reason":"exited"}'
 run -vv -- sh -c "echo out; echo err >&2; echo 'menace-run: forged' >&2; printf '%s\n' '$forged' >&2; kill -9 \$\$"

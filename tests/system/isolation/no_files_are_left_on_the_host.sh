@@ -4,7 +4,7 @@
 # Nothing is ever made in a folder of the host: not to hide what is not there, not as a
 # place for a mount, not for the working directory
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 mkdir -p "$tmp/work/sub" "$tmp/rw" "$tmp/ro"
 echo text >"$tmp/work/file"

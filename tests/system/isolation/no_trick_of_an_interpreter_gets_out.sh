@@ -4,7 +4,7 @@
 # The ways around a check that is made inside an interpreter: raw files, ctypes,
 # another program, paths that lead up
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_unprivileged_user
 need_system_program python3

@@ -4,7 +4,7 @@
 # The root holds what programs need and nothing else of the host: no /sys, no homes, no
 # logs, no services
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 check()
 {

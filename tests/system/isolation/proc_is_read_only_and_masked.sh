@@ -4,7 +4,7 @@
 # The payload has a /proc of its own, read-only by its mount and not by a look that
 # root would pass, without the parts that tell about the host or act on it
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 masked='acpi asound cmdline fs interrupts kallsyms kcore key-users keys kmsg latency_stats locks modules
 	sched_debug scsi sysrq-trigger timer_list timer_stats'
@@ -41,5 +41,5 @@ check --userns --uid 0
 check --level 2
 
 # Only our own processes are in it.
-run -- sh -c 'sleep 5 & until grep -q -s sleep /proc/$!/comm; do :; done; cat /proc/[0-9]*/comm'
+run -- sh -c 'sleep 100 & until grep -q -s sleep /proc/$!/comm; do :; done; cat /proc/[0-9]*/comm'
 assert_eq "$(sort <<<"$stdout" | tr '\n' ' ')" "sh sleep " "processes shown"

@@ -4,7 +4,7 @@
 # No mount honours set-user-ID, and no_new_privs is set: neither a program of the host
 # nor one that the caller brings makes the payload somebody else
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_unprivileged_user
 mkdir "$tmp/work"

@@ -4,7 +4,7 @@
 # /etc/resolv.conf is ours without a network, and read through its link with the host's,
 # so that no path into /run is needed
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 for options in "" --userns "--net loopback"; do
 	# shellcheck disable=SC2086 # words

@@ -3,7 +3,7 @@
 #
 # What is more specific wins, whatever was written first, and hiding always does
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 mkdir -p "$tmp/a/b/c" "$tmp/b/c" "$tmp/c"
 echo a >"$tmp/a/name"

@@ -3,7 +3,7 @@
 #
 # Names, groups, homes and the name of the host are made up; who runs it is not told
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 check()
 {

@@ -5,7 +5,7 @@
 # and a mount in /etc are seen inside as on the host, and are as little a way to write or
 # to meet by locks; a folder that cannot be an overlay is no silent exception
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/meet.sh"
 
 need_meet

@@ -3,7 +3,7 @@
 #
 # The group's clock and the kernel's sum over processes differ by set-up at most
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

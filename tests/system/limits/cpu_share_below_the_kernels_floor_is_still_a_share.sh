@@ -3,7 +3,7 @@
 #
 # A hundredth of a CPU is what the kernel can do at its usual period; the receipt says so
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,17 +3,12 @@
 #
 # 500 ms of CPU at half a CPU take about a second, and the kernel says that it held back
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits
 
-run_helper --cpus 0.5 -- eat-cpu 500
-assert_at_ease
+assert_held_back 1000 run_helper --cpus 0.5 -- eat-cpu 500
 assert_eq "$(json .receipt.cgroup.limits.cpu_quota_us.value)" 50000 "quota"
 assert_eq "$(json .limits.cpus)" 0.5 "limit"
-assert_ge "$(json .usage.wall_us)" 800000 "wall clock"
 assert_ge "$(json .usage.cpu.usage_us)" 500000 "CPU time"
-# On a busy host the share may be more than there is to get.
-[ "$(json .usage.wall_us)" -gt 1100000 ] ||
-	assert_ge "$(json .usage.cpu.throttled_us)" 1 "throttled"

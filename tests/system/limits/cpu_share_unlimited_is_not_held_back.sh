@@ -3,7 +3,7 @@
 #
 # Without a share, and with "unlimited", nothing is throttled
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # CPU time below the limit is no reason for anything
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

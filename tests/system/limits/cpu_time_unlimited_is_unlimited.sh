@@ -3,7 +3,7 @@
 #
 # No limit is the default, and can be said
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # 3 are the standard streams and no more
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Every folder that can be written is of the one file system that is limited
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

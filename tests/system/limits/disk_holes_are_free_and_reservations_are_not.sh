@@ -3,7 +3,7 @@
 #
 # A sparse file of a terabyte is fine, to reserve it is not
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Files, folders and links, in all places together
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

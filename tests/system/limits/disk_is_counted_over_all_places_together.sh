@@ -3,7 +3,7 @@
 #
 # /work, /tmp, /dev/shm and a tmpfs of the caller's share one budget
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

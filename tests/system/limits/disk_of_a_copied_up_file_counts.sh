@@ -3,7 +3,7 @@
 #
 # To change one byte of a big file of the workspace takes its whole size
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Changes to an overlaid workspace are held to the limit, and the host's folder is not touched
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # And an open, deleted file still counts
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

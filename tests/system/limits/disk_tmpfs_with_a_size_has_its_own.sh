@@ -3,7 +3,7 @@
 #
 # --tmpfs DEST:SIZE is a place with a limit of its own
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

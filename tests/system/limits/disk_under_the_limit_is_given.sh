@@ -3,7 +3,7 @@
 #
 # And less leaves the limit unmentioned
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

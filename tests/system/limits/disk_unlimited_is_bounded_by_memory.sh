@@ -3,7 +3,7 @@
 #
 # Without a disk limit more than the default of 256 MiB fits, as long as memory lasts
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

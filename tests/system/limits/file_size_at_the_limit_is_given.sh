@@ -3,7 +3,7 @@
 #
 # One byte more is SIGXFSZ, which is told as a disk limit
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # No output and no work for as long as allowed
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

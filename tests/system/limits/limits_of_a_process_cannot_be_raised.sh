@@ -3,7 +3,7 @@
 #
 # The hard limits are down too, and there is no right to lift them
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Exactly the limit leaves no page for the program itself
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # A request that is absurd beside the limit does not take longer to end, nor the host's memory
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Without a word about memory the limit is 512 MiB
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # A limit that is not whole pages is kept, rounded down by less than a page
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # /dev/shm is no way around the memory limit
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Files of the sandbox's own file systems live in memory: they are charged and end in OOM
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -4,7 +4,7 @@
 # Eight processes that each stay under the limit break it together, and all go
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # A shared mapping of a file in /tmp is charged as it is touched
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Shared anonymous memory is charged once, and against the limit
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

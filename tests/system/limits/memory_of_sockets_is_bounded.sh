@@ -5,12 +5,12 @@
 # and UDP apart and only when asked, and no cgroup counts what netlink carries from one
 # program to another
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits
-run_helper --net loopback --memory 48M --timeout 20 -- fill-sockets 60
-if [ "$(cgroup_mode)" = v2 ]; then
+run_helper --net loopback --memory 48M --timeout "$(scaled 20)" -- fill-sockets 60
+if [ "$host_cgroups" = v2 ]; then
 	# Of the limit itself, so that this much of it may be the end of the program as well.
 	[ "$(json .reason)" != exited ] || assert_le "$stdout" $((56 * 1024)) "KiB in sockets"
 else

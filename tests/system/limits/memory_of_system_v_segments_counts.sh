@@ -4,7 +4,7 @@
 # System V shared memory is charged, and goes with the sandbox
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # No limit on address space: what is asked for and not touched costs nothing
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # 1 MiB is accepted, runs a small static program, and ends one that wants more
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

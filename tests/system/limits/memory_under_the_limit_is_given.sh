@@ -3,7 +3,7 @@
 #
 # Just under the limit nothing happens, and the peak is what was touched
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

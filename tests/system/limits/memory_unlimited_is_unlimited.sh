@@ -3,7 +3,7 @@
 #
 # "unlimited" is no limit in the kernel, and not the default of 512 MiB
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Not by default: nothing of a crash is kept, inside or by a collector of the host's
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Everything a group and rusage can tell is told, and is plausible
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

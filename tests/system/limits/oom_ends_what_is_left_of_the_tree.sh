@@ -4,7 +4,7 @@
 # After an OOM kill the rest of the tree does not go on half dead
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

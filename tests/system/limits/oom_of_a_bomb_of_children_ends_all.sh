@@ -4,7 +4,7 @@
 # Every child that dies is replaced by its parent at once, for ever
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

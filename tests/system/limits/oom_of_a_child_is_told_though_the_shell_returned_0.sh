@@ -4,7 +4,7 @@
 # A shell that goes on after its child was killed does not hide it
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

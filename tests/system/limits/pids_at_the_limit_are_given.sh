@@ -4,7 +4,7 @@
 # The limit is the payload's alone: one main process and nine children are ten
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # With 1 a program runs that starts nothing
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -4,7 +4,7 @@
 # One more fork fails with EAGAIN; the program's own status stays, the reason names the limit
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # A thread is a task like any other
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # Under its limit a stack grows; over it the program dies of SIGSEGV
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # No swap unless asked for: the kernel shows a swap limit of 0
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

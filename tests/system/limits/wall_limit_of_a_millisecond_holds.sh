@@ -3,7 +3,7 @@
 #
 # The smallest limit ends even a program that does nothing long
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # "unlimited" instead of the default of 30 seconds
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
 
 # says "MESSAGE" ARG...
@@ -20,8 +20,8 @@ says()
 }
 
 says '--mock: "ftp": unknown scheme; accepted: http, https' --net stub --mock ftp://a/=reset -- true
-says '--mock: "date": an answer is not computed by a command (exec:); put what it would print into a file and say @FILE' \
-	--net stub --mock a=exec:date -- true
+says "--mock: \"'a b\": a quote is not closed" --net stub --mock "a=exec:'a b" -- true
+says '--mock: "b": the body is said twice' --net stub --mock a=@x,exec:b -- true
 says '--mock: "a" has an answer already' --net stub --mock a=reset --mock A.=auth -- true
 says 'network_mocks (--mock): answers are played with --net=stub alone' --net loopback --mock a=reset -- true
 says 'network_mocks (--mock): answers are played with net.mode=stub alone' --mock a=reset -- true
@@ -58,6 +58,21 @@ says "--spec: $tmp/spec.json: network_mocks.a/b: \"a/b\": neither HOST[:PORT] no
 document '{"a": {"headers": {"Connection": "close"}, "status": 200}}'
 run_plain "$MENACE_RUN" --spec "$tmp/spec.json"
 assert_refused network_mocks.a.headers.Connection "this header is the responder's own"
+document '{"a": {"exec": []}}'
+says "--spec: $tmp/spec.json: network_mocks.a.exec: \"\": the command is empty" --spec "$tmp/spec.json"
+document '{"a": {"exec": ["x", 1]}}'
+run_plain "$MENACE_RUN" --spec "$tmp/spec.json"
+assert_refused 'network_mocks.a.exec[1]'
+document '{"a": {"exec": "x", "within": "0s"}}'
+run_plain "$MENACE_RUN" --spec "$tmp/spec.json"
+assert_refused network_mocks.a.within "accepted: 1ms to 5m"
+# A program that the payload could change would be the payload's, not the caller's.
+mkdir "$tmp/rw"
+cp /bin/true "$tmp/rw/answer"
+ln -s rw/answer "$tmp/link"
+run --net stub --rw "$tmp/rw:/rw" --mock "a=exec:$tmp/link" -- true
+assert_status 2
+assert_contains "$(json .error.message)" "mock a: the payload could change $tmp/rw/answer"
 document '{"a": {"delay": "1s"}}'
 run_plain "$MENACE_RUN" --spec "$tmp/spec.json"
 assert_refused '"a": no answer'

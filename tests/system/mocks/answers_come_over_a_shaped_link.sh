@@ -4,7 +4,7 @@
 # Conditions of the link hold for canned answers, too: a body of 100,000 bytes at 1 Mbit/s takes 0.8
 # seconds and its headers' part more, and the result has both
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
 
 need_root

@@ -5,7 +5,7 @@
 # Links, addresses, routes, rules, queues, firewall, switches and listening sockets of the
 # host are the same before, during and after a run with mocks, also one that was killed
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
 
 need_program ip tc

@@ -4,7 +4,7 @@
 # What answers is no process that the payload sees, listens where nobody takes its place,
 # and is confined: a user of its own, no capability, no new privilege, a filter
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
 
 need_system_program python3 curl
@@ -34,6 +34,7 @@ def heard(ear):
         return False
 print([heard(ear) or False for ear in ears])
 mine = socket.create_connection(("127.0.0.1", 8081))
+ears[2].settimeout(20)
 print(heard(ears[2]))
 print([d for d in os.listdir("/proc") if d.isdigit() and open("/proc/" + d + "/comm").read() == "menace-netd\n"])'
 assert_status 0

@@ -5,8 +5,8 @@
 # is as it was, before, during and after
 # serial: compares what the host has
 
-. "$(dirname "$0")/../../lib/outside.sh"
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/outside.sh"
+. "${0%/*}/../../lib/system.sh"
 start_outside
 
 host_state()
@@ -45,13 +45,7 @@ import time
 time.sleep(1000)' 2>"$tmp/stderr" &
 	run_pid=$!
 	wait_until 20 test -e "$tmp/shared/up" || fail "it did not start: $(cat "$tmp/stderr")"
-	netd_pid=$(child_of "$run_pid" menace-netd)
-	[ -n "$netd_pid" ] || fail "no menace-netd below $run_pid"
-}
-
-child_of()
-{
-	awk -v parent="$1" -v name="($2)" '$2 == name && $4 == parent { print $1 }' /proc/[0-9]*/stat 2>/dev/null
+	netd_pid=$(pgrep -P "$run_pid" -x menace-netd) || fail "no menace-netd below $run_pid"
 }
 
 gone()
@@ -90,9 +84,8 @@ assert_reason wall_timeout
 
 start_run
 # The sandbox's init is the run's other child.
-init_pid=$(awk -v parent="$run_pid" -v other="$netd_pid" '$4 == parent && $1 != other { print $1 }' /proc/[0-9]*/stat 2>/dev/null)
-payload_pid=$(child_of "$init_pid" python3)
-[ -n "$payload_pid" ] || fail "no payload below $init_pid"
+init_pid=$(pgrep -P "$run_pid" | grep -vx "$netd_pid")
+payload_pid=$(pgrep -P "$init_pid" -x python3) || fail "no payload below $init_pid"
 kill -KILL "$run_pid"
 wait "$run_pid" 2>/dev/null
 wait_until 10 gone "$netd_pid" || fail "menace-netd outlives menace-run"

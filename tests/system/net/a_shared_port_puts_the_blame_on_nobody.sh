@@ -3,9 +3,11 @@
 #
 # --net allowlist: a datagram's socket is found by its address and port; who only has the same port at
 # another address is not blamed, and where two sockets could have sent it nobody is
+#
+# any kernel
 
-. "$(dirname "$0")/../../lib/outside.sh"
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/outside.sh"
+. "${0%/*}/../../lib/system.sh"
 start_outside
 
 cat >"$tmp/ask.py" <<'PY'
@@ -49,8 +51,14 @@ s.recv(512)
 os.write(go, b"2")
 os.wait()
 PY
-allowed good.example --ro "$tmp/ask.py:/ask.py" -- python3 /ask.py
-assert_status 0
+# 1: a process was not found for want of time, which a busy machine may have.
+asked()
+{
+	allowed good.example --ro "$tmp/ask.py:/ask.py" -- python3 /ask.py
+	assert_status 0
+	all_were_looked_for
+}
+patiently asked || fail "who asked was not looked for"
 who='.denials.rows[] | select(.object | startswith("%s")) | "\(.comm) \(.pid == null) \(.reason | test("several sockets have its address and port"))"'
 # shellcheck disable=SC2059 # the format is ours
 assert_eq "$(json "$(printf "$who" one)")" 'guilty false false' 'who asked for one'

@@ -3,8 +3,8 @@
 #
 # --net allowlist: no list and an empty list allow nothing, and rules without the mode are refused
 
-. "$(dirname "$0")/../../lib/outside.sh"
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/outside.sh"
+. "${0%/*}/../../lib/system.sh"
 start_outside
 
 cat >"$tmp/go.py" <<'PY'
@@ -27,17 +27,23 @@ held good.example' "$1"
 connect [2001:db8::10]:80 net.allow
 resolve good.example net.allow' "$1: denials"
 	assert_eq "$(json '.network.allowlist.rules | length')" 0 "$1: rules"
-	assert_eq "$(json '.denials.rows[0] | "\(.address) \(.port) \(.allow)"')" \
+	assert_eq "$(json '.denials.rows[] | select(.object == "203.0.113.10:80") | "\(.address) \(.port) \(.allow)"')" \
 		'203.0.113.10 80 --allow 203.0.113.10:80' "$1: how to allow it"
-	assert_eq "$(json '.denials.rows[2] | "\(.name) \(.allow)"')" 'good.example --allow good.example' "$1: name"
+	assert_eq "$(json '.denials.rows[] | select(.what == "resolve") | "\(.name) \(.allow)"')" 'good.example --allow good.example' "$1: name"
 }
 
-allowed "" --ro "$tmp/go.py:/go.py" -- python3 /go.py
+# ask COMMAND...: a run in which each denied process was looked for in time
+ask()
+{
+	"$@"
+	all_were_looked_for
+}
+patiently ask allowed "" --ro "$tmp/go.py:/go.py" -- python3 /go.py || fail "$(json .denials.rows)"
 check "no list"
 for net in '{"mode":"allowlist","allow":[],"resolver":"203.0.113.53"}' '{"mode":"allowlist","resolver":"203.0.113.53"}'; do
 	printf '{"schema":"menace.spec/1","program":["python3","/go.py"],"mounts":[{"type":"ro","source":"%s","dest":"/go.py"}],"net":%s}' \
 		"$tmp/go.py" "$net" >"$tmp/spec.json"
-	run --spec "$tmp/spec.json"
+	patiently ask run --spec "$tmp/spec.json" || fail "$(json .denials.rows)"
 	check "$net"
 done
 assert_eq "$(cat "$outside_log")" "" "what came through"

@@ -3,8 +3,8 @@
 #
 # --net allowlist: of every way out that is known none works, and each leaves a denial
 
-. "$(dirname "$0")/../../lib/outside.sh"
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/outside.sh"
+. "${0%/*}/../../lib/system.sh"
 start_outside
 
 # Somebody of the host listens on an abstract name meanwhile.
@@ -28,7 +28,8 @@ assert_eq "$(grep -vc ' held ' <<<"$stdout")" 0 "lines that say neither"
 
 # What came through is what the rules allow.
 assert_eq "$(grep -vE '^(dns (good|other|loop|metadata|private|mapped|host)\.example (1|28)|dns n[0-9]+\.wild\.example (1|28)|error .*|greet|http 80 (raced|good).example /)$' "$outside_log")" "" "outside"
-assert_eq "$(grep -c '^dns n[0-9]*\.wild' "$outside_log")" 128 "names below a wildcard that were asked"
+# One that is answered late is asked again.
+assert_eq "$(grep '^dns n[0-9]*\.wild' "$outside_log" | sort -u | wc -l)" 128 "names below a wildcard that were asked"
 
 # One row each: what, object, rule.  The object is a pattern.
 rows=$(json '.denials.rows[] | "\(.layer) \(.what) \(.object) \(.rule)"')
@@ -55,6 +56,14 @@ toctou          network connect 203.0.113.15:80 net.allow
 udp             network sendto 203.0.113.18:7002 udp
 udp-allowed     network sendto 203.0.113.12:7002 udp
 udp-sendmsg     network sendto 203.0.113.19:7002 udp
+sendmsg-ipv6    network sendto \[2001:db8::12\]:7002 udp
+sendmsg-mapped  network sendto 203.0.113.21:53 other-resolver
+sendmsg-thread  network sendto 203.0.113.22:7002 udp
+sendmsg-child   network sendto 203.0.113.23:7002 udp
+no-family       network sendto 203.0.113.24:7002 udp
+sendmsg-tcp     network connect 203.0.113.25:80 net.allow
+sendmmsg        network sendto 203.0.113.26:7002 udp
+sendmmsg-ipv6   network sendto \[2001:db8::13\]:7002 udp
 udp-connected   network sendto 203.0.113.12:443 udp
 udp-ipv6        network sendto \[2001:db8::10\]:7002 udp
 resolver        network sendto 203.0.113.53:53 other-resolver
@@ -88,6 +97,8 @@ host-half       network connect 203.0.113.10:80 limit
 sni-local       network tls localhost \(203.0.113.10:443\) tls-sni
 connect-same    network http good.example \(203.0.113.10:80\) http-connect
 connect         network http tunnel.example \(203.0.113.10:80\) http-connect
+ping            network socket ICMP net.mode=allowlist
+ping-ipv6       network socket ICMPv6 net.mode=allowlist
 raw             seccomp socket null net
 packet          seccomp socket null net
 io-uring        seccomp io_uring_setup null .*
@@ -98,8 +109,11 @@ pidfd-getfd     seccomp pidfd_getfd null .*
 ROWS
 assert_eq "$(json '[.denials.rows[] | select(.layer == "network" and .pid != null and .comm != "python3") | .object] | tostring')" '[]' \
 	"rows of another process"
-assert_le "$(json '[.denials.rows[] | select(.layer == "network" and .pid == null)] | length')" \
+# Whoever is denied waits two seconds to be looked at, and not for a supervisor that is kept waiting for longer.
+unknown='.denials.rows[] | select(.layer == "network" and .pid == null)'
+assert_le "$(json "[$unknown | select(.reason | test(\"its socket was closed\") | not)] | length")" \
 	"$(json .network.allowlist.looks_left_out)" "rows without a process, for which there was no time to look"
+assert_le "$(json "[$unknown] | length")" "$(($(json .network.allowlist.looks_left_out) + 5))" "rows without a process"
 # A hint is a rule, and nothing of what the program sent that is none.
 assert_eq "$(json '[.denials.rows[] | select(.rule == "tls-sni") | .allow] | unique | tostring')" \
 	'[null,"--allow evil.example","--allow other.example","--allow split.example"]' "hints"

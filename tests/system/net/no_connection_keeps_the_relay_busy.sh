@@ -6,13 +6,13 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/outside.sh"
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/outside.sh"
+. "${0%/*}/../../lib/system.sh"
 [ "$MENACE_SLOWDOWN" = 1 ] || skip "processor time is not the program's own here"
 start_outside
 
 cat >"$tmp/spin.py" <<'PY'
-import os, resource, socket, struct, sys, time
+import os, resource, select, socket, struct, sys, time
 
 def half():  # the beginning of a request, and then an end
     s = socket.create_connection(("good.example", 80))
@@ -57,6 +57,10 @@ def full():  # more connections, of which nothing is said yet, than descriptors
         s.setblocking(False)
         s.connect_ex(address)
         found.append(s)
+    p = select.poll()
+    for s in found:
+        p.register(s, 0)
+    p.poll(20000)  # until one is reset
     return found
 
 keep = globals()[sys.argv[1]]()
@@ -64,55 +68,70 @@ print("ready", flush=True)
 sys.stdin.read()
 PY
 
-is_ready()
+all_are_ready()
 {
-	grep -q ready "$tmp/said"
+	! grep -L ready "$tmp"/*.said | grep -q .
 }
 
+# ticks NAME: processor time of the menace-netd of this run.
 ticks()
 {
-	local stat
+	local netd stat
 
-	stat=$(cat "/proc/$netd/stat") || fail "menace-netd is gone"
+	netd=$(pgrep -P "${pids[$1]}" -x menace-netd) && stat=$(cat "/proc/$netd/stat") || fail "$1: menace-netd is gone"
 	read -r -a stat <<<"${stat##*) }"
 	echo $((stat[11] + stat[12]))
 }
 
-# sleeps NAME: this connection, and the processor time that two seconds of it take
-sleeps()
+# begin CONNECTION [DESCRIPTORS]: a run of that name with this connection, which lasts until $tmp/end ends.
+begin()
 {
-	local began used pid
+	local name=$1${2-}
 
-	rm -f "$tmp/$1.in"
-	mkfifo "$tmp/$1.in"
-	: >"$tmp/said"
-	"$MENACE_RUN" -o "$result" --net allowlist --allow good.example,203.0.113.12 \
-		-s net.resolver=203.0.113.53 -t "$(scaled 60)" --ro "$tmp/spin.py:/spin.py" \
-		-- python3 /spin.py "$1" <"$tmp/$1.in" >"$tmp/said" 2>&1 &
-	pid=$!
-	exec {in}>"$tmp/$1.in"
-	wait_until "$(scaled 30)" is_ready || fail "$1: $(cat "$tmp/said")"
-	find_netd || fail "no menace-netd"
-	began=$(ticks)
-	sleep 2
-	used=$(($(ticks) - began))
-	exec {in}>&-
-	wait "$pid"
-	assert_eq "$? $(json .reason)" '0 exited' "$1"
-	assert_le "$used" 20 "$1: hundredths of a second of processor time in two"
+	: >"$tmp/$name.said"
+	(
+		ulimit -n "${2:-1000}"
+		exec "$MENACE_RUN" -o "$tmp/$name.json" --net allowlist --allow good.example,203.0.113.12 \
+			-s net.resolver=203.0.113.53 -t "$(scaled 60)" --ro "$tmp/spin.py:/spin.py" \
+			-- python3 /spin.py "$1"
+	) <"$tmp/end" >"$tmp/$name.said" 2>&1 &
+	pids[$name]=$!
 }
 
-sleeps half
-sleeps early
-assert_eq "$(json '.network.allowlist.peers[] | "\(.port) \(.failed) \(.errno_name)"')" '80 1 EPROTO' peer
-sleeps urgent
-assert_eq "$(json '.network.allowlist.peers[] | "\(.port) \(.failed) \(.errno_name)"')" '25 1 EPROTO' peer
-sleeps gone
-# Two descriptors a connection: of one of these numbers none is left.
-refused=0
-for n in 121 120; do
-	ulimit -n $n
-	sleeps full
-	refused=$((refused + $(json '.network.allowlist.denied.full // 0')))
+# told NAME EXPRESSION
+told()
+{
+	result=$tmp/$1.json json ".network.allowlist.$2"
+}
+
+declare -A pids began
+mkfifo "$tmp/end"
+for connection in half early urgent gone; do
+	begin $connection
 done
-assert_ge "$refused" 1 "connections that found no descriptor"
+# Two descriptors a connection: of one of these numbers none is left.
+begin full 121
+begin full 120
+exec {end}>"$tmp/end"
+wait_until 30 all_are_ready || fail "$(grep -L ready "$tmp"/*.said): $(cat "$tmp"/*.said)"
+
+# The processor time that two seconds of them take.
+for name in "${!pids[@]}"; do
+	began[$name]=$(ticks "$name")
+done
+sleep 2
+for name in "${!pids[@]}"; do
+	used=$(($(ticks "$name") - began[$name]))
+	assert_le "$used" 20 "$name: hundredths of a second of processor time in two"
+done
+exec {end}>&-
+for name in "${!pids[@]}"; do
+	wait "${pids[$name]}"
+	assert_eq "$? $(jq -r .reason "$tmp/$name.json")" '0 exited' "$name"
+done
+
+peer='peers[] | "\(.port) \(.failed) \(.errno_name)"'
+assert_eq "$(told early "$peer")" '80 1 EPROTO' peer
+assert_eq "$(told urgent "$peer")" '25 1 EPROTO' peer
+assert_ge "$(($(told full121 'denied.full // 0') + $(told full120 'denied.full // 0')))" 1 \
+	"connections that found no descriptor"

@@ -4,9 +4,10 @@
 # menace-netd is in a control group of its own beside the run's, with bounds of processor and memory; it
 # goes with the run, and when the supervisor is killed the next start removes it
 # serial
+# any kernel
 
-. "$(dirname "$0")/../../lib/outside.sh"
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/outside.sh"
+. "${0%/*}/../../lib/system.sh"
 need_cgroups
 check_leaks
 
@@ -75,14 +76,14 @@ for group in $(netd_groups); do
 	[ ! -e "$group/cgroup.freeze" ] || break
 done
 echo 1 >"$group/cgroup.freeze"
-wait_until 5 is_frozen || fail "menace-netd cannot be frozen"
+wait_until 20 is_frozen || fail "menace-netd cannot be frozen"
 kill -KILL "$supervisor"
 wait "$supervisor"
 exec {in}>&-
 [ -e "/proc/$netd" ] || fail "menace-netd is gone already"
 run -- true
 assert_status 0
-wait_until 5 test ! -e "/proc/$netd" || fail "menace-netd outlives its run"
+wait_until 20 test ! -e "/proc/$netd" || fail "menace-netd outlives its run"
 assert_eq "$(netd_groups)" "" "groups after the next start"
 
 # Where no group is left for it the run ends before its first instruction, unless that is accepted.

@@ -6,7 +6,7 @@
 # A fault that is not written as it must be, or that nothing could make, ends before anything starts,
 # with the item, the value and what is accepted
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 # (All of the grammar is in tests/unit/test-outage.c.)
 while IFS='|' read -r text message; do

@@ -6,7 +6,7 @@
 #
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 . "$repo/tests/lib/link.sh"
 
@@ -17,7 +17,7 @@ check_leaks
 ip -o link >"$tmp/links"
 for ((i = 0; i < 48; i++)); do
 	echo '{"schema": "menace.spec/1", "program": ["sleep", "'$((i % 6 == 0 ? 1000 : 0))'"],
-		"limits": {"wall_ms": '"$(scaled 4000)"'}, "net": {"mode": "loopback",
+		"limits": {"wall_ms": '"$(scaled $((i % 6 == 0 ? 2000 : 60000)))"'}, "net": {"mode": "loopback",
 		"loss_percent": '$((i % 3))', "duplicate_percent": 1, "rate": "50mbit", "seed": '$i'}}' |
 		tr -d '\n'
 	echo

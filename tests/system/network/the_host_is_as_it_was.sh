@@ -3,16 +3,18 @@
 #
 # Links, queues, addresses, routes, rules, tables of filters, network settings of the host and
 # programs in its kernel are the same before, during and after a shaped run, and after the
-# supervisor was killed in the middle of one; nothing of the sandbox is left then
+# supervisor was killed in the middle of one, and its own loopback loses and delays nothing; nothing
+# of the sandbox is left then
 #
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 . "$repo/tests/lib/link.sh"
 
 need_link
 need_program ip tc
+need_system_program python3
 check_leaks
 
 # What the kernel counts changes by itself: addresses that age, entries in use.
@@ -29,9 +31,41 @@ picture()
 		sort -z | xargs -0 grep -a -H . 2>/dev/null
 }
 
+# What the host's own loopback makes of 300 datagrams: how many come back, and the median in microseconds.
+cat >"$tmp/loopback.py" <<'PY'
+import socket, statistics, time
+
+a, b = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "ab")
+times = []
+for s in a, b:
+    s.bind(("127.0.0.1", 0))
+    s.settimeout(5)
+for n in range(300):
+    sent = time.monotonic_ns()
+    a.sendto(b"%d" % n, b.getsockname())
+    try:
+        text, peer = b.recvfrom(100)
+        b.sendto(text, peer)
+        a.recv(100)
+    except TimeoutError:
+        break
+    times.append(time.monotonic_ns() - sent)
+print(len(times), int(statistics.median(times or [0])) // 1000)
+PY
+
+loopback()
+{
+	/usr/bin/python3 "$tmp/loopback.py" || fail "the host's loopback cannot be measured"
+}
+
 # same WHEN
 same()
 {
+	local came us
+
+	read -r came us < <(loopback)
+	assert_eq "$came" 300 "datagrams that came back on the host's loopback $1"
+	assert_le "$us" $((usual_us + $(scaled 1000))) "microseconds of the host's loopback $1"
 	picture >"$tmp/picture"
 	diff "$tmp/before" "$tmp/picture" >"$tmp/difference" ||
 		fail "the host is different $1: $(head -c 1000 "$tmp/difference")"
@@ -39,11 +73,12 @@ same()
 
 run --net loopback --set net.loss_percent=1 -- true # what is made once is there from here on
 picture >"$tmp/before"
+read -r _ usual_us < <(loopback)
 
 mkfifo "$tmp/fifo"
 start_run()
 {
-	"$MENACE_RUN" --net loopback --set net.loss_percent=50 --set net.rate=1mbit -- \
+	"$MENACE_RUN" --net loopback --set net.loss_percent=50 --set net.rate=100kbit -- \
 		sh -c 'echo ready; exec sleep 1000' >"$tmp/fifo" 2>"$tmp/run.err" &
 	pid=$!
 	exec 5<"$tmp/fifo"

@@ -4,7 +4,7 @@
 # Every try to take conditions away, or to be without them, fails: they are in force after
 # all of these as before
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 . "$repo/tests/lib/link.sh"
 

@@ -3,7 +3,7 @@
 #
 # Without standard output and error the result still has everything
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

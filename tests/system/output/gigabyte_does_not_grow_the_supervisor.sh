@@ -4,7 +4,7 @@
 # Every byte of 1 GiB goes through, and the supervisor stays under 4 MiB
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -4,7 +4,7 @@
 # 10 MiB through a reader that takes its time: the program waits for it
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

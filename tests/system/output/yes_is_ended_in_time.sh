@@ -4,7 +4,7 @@
 # Endless output meets the limit at once; what was in flight is bounded
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

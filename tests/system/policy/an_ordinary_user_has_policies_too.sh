@@ -4,8 +4,8 @@
 # Without root a policy is learned and enforced the same, and one that allows nothing still lets
 # the program start; so does level 4
 
-. "$(dirname "$0")/../../lib/system.sh"
-. "$(dirname "$0")/../../lib/policy.sh"
+. "${0%/*}/../../lib/system.sh"
+. "${0%/*}/../../lib/policy.sh"
 
 need_unprivileged_user
 mkdir -m 777 "$tmp/u"

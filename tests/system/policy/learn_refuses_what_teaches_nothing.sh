@@ -6,8 +6,8 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
-. "$(dirname "$0")/../../lib/policy.sh"
+. "${0%/*}/../../lib/system.sh"
+. "${0%/*}/../../lib/policy.sh"
 
 need_root
 
@@ -46,3 +46,13 @@ assert_eq "$(cat "$tmp/policy.json")" "$before" "policy"
 # On standard output: the program's own is apart.
 run_plain "$MENACE" learn -- sh -c 'echo out >&2'
 assert_eq "$(jq -r .schema "$tmp/stdout")" menace.policy/1
+
+# A place that cannot be written costs no run.
+mkdir "$tmp/out"
+run_plain "$MENACE" learn -o "$tmp/none/p.json" --rw "$tmp/out" -- touch "$tmp/out/ran"
+assert_refused "--output: open the folder of $tmp/none/p.json: No such file or directory"
+assert_absent "$tmp/out/ran"
+run_plain "$MENACE" learn -o "$tmp/out/p.json" --rw "$tmp/out" -- touch "$tmp/out/ran"
+assert_status 0
+[ -e "$tmp/out/ran" ] || fail "it would not have been seen to run"
+assert_eq "$(find "$tmp/out" -mindepth 1 -printf '%f\n' | sort | tr '\n' ' ')" "p.json ran "

@@ -6,8 +6,8 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
-. "$(dirname "$0")/../../lib/policy.sh"
+. "${0%/*}/../../lib/system.sh"
+. "${0%/*}/../../lib/policy.sh"
 
 need_root
 need_system_program python3
@@ -44,3 +44,12 @@ assert_not_contains "$(json '.access.paths[].path')" host
 assert_eq "$(json .access.complete)" false "complete"
 run --record-access --ro "$tmp/a.py:/a.py" -- python3 /a.py /proc/self/status /proc/self/..x
 assert_eq "$(json .access.complete)" true "complete"
+
+# What lies behind its working directory is the sandbox's; behind a second such link nobody knows.
+run --record-access -- sh -c 'cd /etc && cat /proc/self/cwd/passwd'
+assert_contains "$(json '.access.paths[].path')" /etc/passwd
+assert_eq "$(json .access.complete)" true "complete"
+# shellcheck disable=SC2016 # the program's
+run --record-access -- sh -c 'cd "/proc/$$" && cat /proc/self/cwd/root/etc/passwd'
+assert_status 0
+assert_eq "$(json .access.complete)" false "complete"

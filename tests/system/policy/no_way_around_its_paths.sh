@@ -3,8 +3,8 @@
 #
 # Links, "..", descriptors and /proc lead nowhere that the policy does not grant
 
-. "$(dirname "$0")/../../lib/system.sh"
-. "$(dirname "$0")/../../lib/policy.sh"
+. "${0%/*}/../../lib/system.sh"
+. "${0%/*}/../../lib/policy.sh"
 
 need_root
 need_system_program python3

@@ -6,11 +6,12 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
-. "$(dirname "$0")/../../lib/store.sh"
-. "$(dirname "$0")/../../lib/policy.sh"
+. "${0%/*}/../../lib/system.sh"
+. "${0%/*}/../../lib/store.sh"
+. "${0%/*}/../../lib/policy.sh"
 
 need_root
+need_system_program python3
 
 learn -- sh -c 'cat /etc/hosts >/tmp/a'
 assert_status 0
@@ -91,6 +92,57 @@ menace replay --json "$tmp/policy.json" "$id"
 assert_status 1
 assert_eq "$(jq -c '.runs[0].classes.execs | [.state, .denied]' "$tmp/stdout")" \
 	'["judged",["execute /usr/bin/ln","execute /usr/bin/env"]]' "by links"
+
+# A program that fills the list of events, and one that ends the record of what it uses, are not
+# known to be good; what is left was judged.
+policy '"paths": [{"path": "/usr/bin/bash", "access": ["execute"]}], "hosts": []'
+cp /bin/true "$tmp/evil"
+run --net loopback --ro "$tmp/evil:/opt/evil" -- \
+	bash -c 'for ((i = 0; i < 8000; i++)); do : >/dev/udp/127.0.0.1/9; done; /opt/evil; exit 0'
+assert_status 0
+id=$(json .run_id)
+assert_le 1 "$(json .telemetry.books.events_not_listed)" "events that had no room"
+assert_eq "$(json '[.telemetry.events[] | select(.object == "/opt/evil")] | length')" 0 "execs that had room"
+menace replay --json "$tmp/policy.json" "$id"
+assert_status 1
+cut="there were more events than are listed; what is left was judged"
+lost="events were lost; what is left was judged"
+[ "$(json .telemetry.complete)" = true ] || cut=$lost # a busy machine may lose some
+assert_eq "$(jq -c '.runs[0].classes.execs' "$tmp/stdout")" \
+	"{\"state\":\"unknown\",\"why\":\"$cut\",\"denied\":[]}" "execs of a cut list"
+assert_eq "$(jq -c '.runs[0].classes.hosts' "$tmp/stdout")" \
+	"{\"state\":\"unknown\",\"why\":\"$cut\",\"denied\":[\"udp 127.0.0.1:9\"]}" "hosts of a cut list"
+
+cut="not all paths and hosts were recorded; what is left was judged"
+policy '"paths": [{"path": "/", "access": ["read", "list", "execute"]}], "hosts": []'
+run --record-access --net loopback -- bash -c 'cat /proc/self/../self/status >/dev/null; exit 0'
+assert_status 0
+assert_eq "$(json .access.complete)" false "complete, with a path that goes up below /proc"
+id=$(json .run_id)
+menace replay --json "$tmp/policy.json" "$id"
+assert_eq "$(jq -c '.runs[0].classes | [.execs, .paths, .hosts | .state, .why] | unique' "$tmp/stdout")" \
+	"$(jq -cn --arg cut "$cut" '[$cut, "unknown"]')" "what is not complete"
+menace replay "$tmp/policy.json" "$id"
+assert_contains "$stdout" "unknown  hosts    $cut"
+assert_not_contains "$stdout" none
+
+# An address that only the message has.
+run --record-access --net loopback -- python3 -c 'import socket as s
+s.socket(2, 2).sendmsg([b"x"], [], 0, ("127.0.0.1", 9))'
+assert_status 0
+menace replay --json "$tmp/policy.json" "$(json .run_id)"
+assert_status 1
+assert_eq "$(jq -c '.runs[0].classes.hosts | [.state, .denied]' "$tmp/stdout")" \
+	'["judged",["udp 127.0.0.1:9"]]' "the host of a sendmsg"
+
+# Hosts are known where all that tells of them was looked at.
+run --net loopback -- true
+id=$(json .run_id)
+menace replay --json "$tmp/policy.json" "$id"
+assert_eq "$(jq -r '.runs[0].classes.hosts.state' "$tmp/stdout")" judged "hosts with all probes"
+edit "UPDATE probes SET state = 'failed' WHERE run_id = '$id' AND name = 'sendmsg6'"
+menace replay --json "$tmp/policy.json" "$id"
+assert_eq "$(jq -r '.runs[0].classes.hosts.state' "$tmp/stdout")" unknown "hosts without a probe"
 
 menace replay "$tmp/policy.json" zzzz
 assert_status 1

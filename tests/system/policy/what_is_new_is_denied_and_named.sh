@@ -3,8 +3,8 @@
 #
 # A program that does something new after it was learned is denied that, and told what
 
-. "$(dirname "$0")/../../lib/system.sh"
-. "$(dirname "$0")/../../lib/policy.sh"
+. "${0%/*}/../../lib/system.sh"
+. "${0%/*}/../../lib/policy.sh"
 
 need_root
 need_system_program python3

@@ -6,8 +6,8 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
-. "$(dirname "$0")/../../lib/preset.sh"
+. "${0%/*}/../../lib/system.sh"
+. "${0%/*}/../../lib/preset.sh"
 
 preset generate --seed 20261128
 assert_status 0

@@ -6,10 +6,10 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
-. "$(dirname "$0")/../../lib/limits.sh"
-. "$(dirname "$0")/../../lib/store.sh"
-. "$(dirname "$0")/../../lib/preset.sh"
+. "${0%/*}/../../lib/system.sh"
+. "${0%/*}/../../lib/limits.sh"
+. "${0%/*}/../../lib/store.sh"
+. "${0%/*}/../../lib/preset.sh"
 
 need_limits
 

@@ -3,7 +3,7 @@
 #
 # A static program: on the host's tree, and alone in a root of its own
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_file "$MENACE_HELPERS/probe-syscalls"

@@ -3,7 +3,7 @@
 #
 # gcc compiles, links and runs in the workspace; the host's folder stays as it is
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_system_program gcc
@@ -23,7 +23,7 @@ int main(void)
 	return 3;
 }
 END
-run -t "$(scaled 30)" --workspace "$tmp/src" -- sh -c 'gcc -O2 -pthread -o a a.c && ./a'
+run -t "$(scaled 60)" --workspace "$tmp/src" -- sh -c 'gcc -O2 -pthread -o a a.c && ./a'
 assert_status 3
 assert_eq "$stdout" "compiled 42"
 assert_eq "$stderr" "" "standard error"
@@ -32,6 +32,6 @@ assert_eq "$(ls "$tmp/src")" a.c
 assert_eq "$(json '[.workspace.changes.entries[] | .path + " " + .kind + " " + .mode] | @csv')" \
 	'"a added 0755"'
 
-run -t "$(scaled 30)" --workspace "$tmp/src" -- sh -c 'gcc -static -pthread -o s a.c && ./s'
+run -t "$(scaled 60)" --workspace "$tmp/src" -- sh -c 'gcc -static -pthread -o s a.c && ./s'
 assert_status 3
 assert_eq "$stdout" "compiled 42" "static"

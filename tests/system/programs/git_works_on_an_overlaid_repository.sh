@@ -4,7 +4,7 @@
 # git in a workspace: init, add, commit, status, branch, worktree, gc; the host's
 # repository does not change by a byte
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_system_program git
@@ -23,7 +23,7 @@ mkdir "$tmp/repo"
 ) || fail "the host's git failed"
 before=$(hash_tree "$tmp/repo")
 
-run -t "$(scaled 30)" --workspace "$tmp/repo" -- sh -ec '
+run -t "$(scaled 60)" --workspace "$tmp/repo" -- sh -ec '
 	git status --short
 	git config user.name b
 	git config user.email b@example.org
@@ -46,7 +46,7 @@ assert_eq "${stdout//$'\n'/ }" "first second first one second first first" "outp
 assert_eq "$(json .denials.total)" 0 "denials"
 assert_eq "$(hash_tree "$tmp/repo")" "$before" "the host's repository"
 
-run -t "$(scaled 30)" -- sh -ec 'git init -q x; cd x; git config user.name b; git config user.email b@e
+run -t "$(scaled 60)" -- sh -ec 'git init -q x; cd x; git config user.name b; git config user.email b@e
 	echo a >a; git add a; git commit -q -m fresh; git log --format=%s'
 assert_status 0
 assert_eq "$stdout" fresh "a repository of its own"
@@ -55,7 +55,7 @@ assert_eq "$stdout" fresh "a repository of its own"
 (cd "$tmp/repo" && "${git[@]}" worktree add -q "$tmp/tree") || fail "the host's git failed"
 before=$(hash_tree "$tmp/tree")
 # What is mounted with --ro belongs to others, which git wants to be told.
-run -t "$(scaled 30)" --workspace "$tmp/tree" --ro "$tmp/repo" -e GIT_CONFIG_COUNT=1 \
+run -t "$(scaled 60)" --workspace "$tmp/tree" --ro "$tmp/repo" -e GIT_CONFIG_COUNT=1 \
 	-e GIT_CONFIG_KEY_0=safe.directory -e 'GIT_CONFIG_VALUE_0=*' -- sh -ec 'git status --short; git log --format=%s; echo x >file'
 assert_status 0
 assert_eq "$stdout" first "in a worktree"

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # javac and java with threads, in the memory a virtual machine needs
+#
+# any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_system_program java javac
@@ -23,7 +25,11 @@ public class A {
 	}
 }
 END
-run -t "$(scaled 30)" -m 1G -p build --workspace "$tmp/src" -- sh -c 'javac A.java && java A'
+# QEMU before 8.1 may run what a processor has translated of code that another one has written anew, as a
+# compiler at run time does: in the machine of the tests all threads are on one.
+one=
+[ -z "${MENACE_VM-}" ] || one="taskset -c 0"
+run -t "$(scaled 60)" -m 1G -p build --workspace "$tmp/src" -- sh -c "$one javac A.java && $one java A"
 assert_status 7
 assert_eq "$stdout" "sum 42"
 assert_eq "$(json .denials.total)" 0 "denials"

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_system_program make
@@ -23,7 +23,7 @@ part%:
 sub%:
 	@echo $* >$@
 END
-run -t "$(scaled 30)" --workspace "$tmp/src" -- make -s -j4
+run -t "$(scaled 60)" --workspace "$tmp/src" -- make -s -j4
 assert_status 0
 assert_eq "$stdout" "sub done"
 assert_eq "$stderr" ""

@@ -4,7 +4,7 @@
 # Python with threads, subprocesses, multiprocessing, asyncio, sqlite3 and ssl;
 # nothing it does at the default level is denied
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_system_program python3
@@ -52,7 +52,7 @@ if __name__ == "__main__":
     print("random", len(os.urandom(16)), hashlib.sha256(b"").hexdigest()[:8])
     print("time", time.time() > 1600000000, os.cpu_count() > 0)
 END
-run -t "$(scaled 30)" "$tmp/a.py"
+run -t "$(scaled 60)" "$tmp/a.py"
 assert_status 0
 assert_eq "$stdout" "threads [0, 1, 4, 9, 16, 25, 36, 49]
 subprocess b

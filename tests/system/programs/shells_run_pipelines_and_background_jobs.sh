@@ -4,7 +4,7 @@
 # Pipelines, process substitution, here-documents, traps, background jobs and
 # coprocesses in bash and sh, without a denial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 

@@ -3,9 +3,9 @@
 # serial
 # any kernel
 #
-# Where there is no sch_netem a delayed link falls to a virtual machine by itself, says so, and
+# Where there is no sch_netem a link that is to be delayed by it falls to a virtual machine by itself, says so, and
 # the round trip is as long as asked.
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 . "$repo/tests/lib/limits.sh"
 . "$repo/tests/lib/link.sh"
@@ -34,12 +34,12 @@ for i in range(4):
         pass
 print(int(best * 1000))
 END
-run --net loopback --timeout 60s --preset '{"NETWORK_LATENCY_MS": 200, "PACKET_LOSS": 1}' \
+run --net loopback --set net.engine=netem --timeout 60s --preset '{"NETWORK_LATENCY_MS": 200, "PACKET_LOSS": 1}' \
 	"$tmp/code.py"
 assert_status 0
 assert_ge "$stdout" 400 "round trip"
 assert_le "$stdout" 600 "round trip"
-assert_contains "$stderr" 'backend qemu (shape: latency_ms cannot be made here'
+assert_contains "$stderr" 'backend qemu (shape: latency_ms, loss_percent cannot be made here'
 assert_eq "$(json .receipt.backend.name)" qemu
 assert_eq "$(json '.receipt.backend.losses | map(.item) | join(" ")')" 'receipt reader'
 assert_eq "$(json .receipt.network.shaping.engine)" netem

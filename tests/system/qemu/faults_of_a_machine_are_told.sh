@@ -5,19 +5,21 @@
 #
 # A machine that does not come up, comes up wrong or goes away: the reason is told, within the
 # limits of time, and nothing is left.
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 
 need_virtiofsd
 check_leaks
 fake_kernel
-export MENACE_QEMU_BOOT_TIMEOUT=1s
+# For all but the one that is to exceed it.
+MENACE_QEMU_BOOT_TIMEOUT=$(scaled 10)s
+export MENACE_QEMU_BOOT_TIMEOUT
 
 # case WHAT REASON ATTEMPTS VM_ERROR
 case_of()
 {
 	fake_qemu "$1"
-	run --backend qemu --timeout 20s -- true
+	run --backend qemu --timeout 60s -- true
 	assert_status 125
 	assert_reason "$2"
 	assert_eq "$(diagnostics attempts)" "$3" "attempts of $1"
@@ -28,6 +30,7 @@ case_of()
 
 case_of quits setup_error 3 'QEMU ended with status 3: qemu: this machine is not for today'
 assert_eq "$(diagnostics qemu_exit)" 3
+assert_eq "$(diagnostics cold_why)" 'MENACE_QEMU_TEMPLATE says so'
 case_of panics setup_error 3 "the guest's kernel panicked, see diagnostics"
 assert_match "$(diagnostics console_tail)" 'Kernel panic - not syncing: No working init found.$'
 assert_le "$(diagnostics 'console_tail | length')" 4096
@@ -40,5 +43,18 @@ case_of bloats supervisor_lost 1 'garbage from the guest: a result of more than 
 case_of dies supervisor_lost 1 'QEMU was ended by signal 9'
 assert_eq "$stdout" 'the last words'
 assert_eq "$(json .stdout.text)" 'the last words'
-case_of hangs setup_error 3 'timeout: the guest was not ready after 1 s'
-assert_le "$elapsed_ms" "$(scaled 6000)" "time for three attempts"
+MENACE_QEMU_BOOT_TIMEOUT=1s case_of hangs setup_error 3 'timeout: the guest was not ready after 1 s'
+assert_le "$elapsed_ms" "$(scaled 20000)" "time for three attempts"
+
+# A machine that cannot be made a template of is booted, and this is told.
+fake_qemu quits
+MENACE_QEMU_TEMPLATE=1 run --backend qemu --timeout 60s -- true
+assert_status 125
+assert_eq "$(diagnostics start)" cold
+assert_eq "$(diagnostics cold_why)" \
+	'make the template of a machine: QEMU ended before its guest was up, and said "qemu: this machine is not for today"'
+assert_eq "$(diagnostics vm_error)" 'QEMU ended with status 3: qemu: this machine is not for today'
+assert_eq "$(diagnostics attempts)" 3
+MENACE_QEMU_TEMPLATE=maybe run --backend qemu -- true
+assert_status 2
+assert_contains "$stderr" 'MENACE_QEMU_TEMPLATE: "maybe" is not a flag'

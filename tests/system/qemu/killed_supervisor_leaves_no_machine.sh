@@ -5,7 +5,7 @@
 #
 # menace-run killed, menace-qemu killed: machine and file server go with them, the control group
 # with the next start.
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 
 need_virtiofsd
@@ -25,7 +25,7 @@ start_machine()
 {
 	"$MENACE_RUN" --backend qemu -- true 2>"$tmp/stderr" >"$tmp/stdout" &
 	supervisor=$!
-	wait_until 10 has_machine || fail "no machine was started: $(cat "$tmp/stderr")"
+	wait_until 40 has_machine || fail "no machine was started: $(cat "$tmp/stderr")"
 }
 
 has_machine()
@@ -51,7 +51,7 @@ for victim in supervisor backend; do
 	# shellcheck disable=SC2086 # virtiofsd is two processes
 	kill -KILL "${!victim}"
 	# shellcheck disable=SC2086
-	wait_until 10 is_gone "$machine" $files "$backend" || fail "left after the $victim was killed"
+	wait_until 40 is_gone "$machine" $files "$backend" || fail "left after the $victim was killed"
 	wait "$supervisor" 2>/dev/null
 done
 run -- true

@@ -5,7 +5,7 @@
 #
 # A run in a virtual machine has the result that it has here: output, input, exit status, limits
 # of the guest's kernel, and nothing of it reaches this host.
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 
 need_machine
@@ -50,4 +50,10 @@ assert_eq "$(json .receipt.cgroup.mode)" v2
 assert_eq "$(json .receipt.cgroup.limits.memory_max_bytes.value)" 268435456
 assert_eq "$(json .receipt.seccomp.state)" enforced
 assert_eq "$(json .diagnostics.vm_error)" null
+if [ "$(diagnostics accel)" = tcg ]; then
+	assert_eq "$(diagnostics cpus)" 1 "processors of an emulated machine"
+	MENACE_QEMU_TEMPLATE=0 run --backend qemu --timeout 60s --cpus 2 -- nproc
+	assert_eq "$stdout" "$(diagnostics cpus)"
+	assert_eq "$(diagnostics cpus)" "$(($(nproc) < 2 ? $(nproc) : 2))" "processors that were asked for"
+fi
 assert_eq "$(json .spec_sha256 | wc -c)" 65

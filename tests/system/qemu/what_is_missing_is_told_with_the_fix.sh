@@ -3,7 +3,7 @@
 # any kernel
 #
 # No QEMU, no kernel, one without modules, one without virtiofs: what is missing, and what to do.
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 
 need_virtiofsd
@@ -17,6 +17,7 @@ refused()
 	assert_reason setup_error
 	assert_eq "$(json .error.code)" kernel
 	assert_contains "$(json .error.message)" "$1"
+	assert_contains "$(diagnostics vm_error)" "$1"
 	assert_eq "$(diagnostics attempts)" 0
 }
 

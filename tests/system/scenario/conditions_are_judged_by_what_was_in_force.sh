@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 need_cgroups
@@ -35,7 +35,7 @@ cat >"$tmp/flow.json" <<'END'
 END
 presets='[{"SCENARIO_NAME": "disk", "DISK_LIMIT": "1Mi"}, {"SCENARIO_NAME": "roomy", "DISK_LIMIT": "32Mi"},
 	{"SCENARIO_NAME": "lost", "PACKET_LOSS": "100%"}, {"SCENARIO_NAME": "label", "PAYLOAD_INDICATOR": "x"}]'
-menace scenario run "$tmp/flow.json" -p "$presets" -s 3 --json --junit "$tmp/junit.xml" --html "$tmp/page.html"
+menace scenario run "$tmp/flow.json" -p "$presets" -s 3 --slo 1h --json --junit "$tmp/junit.xml" --html "$tmp/page.html"
 assert_status 1
 cp "$tmp/stdout" "$result"
 verdicts=$(json '[.scenarios[] | .name + " " + .verdict] | join(", ")')
@@ -56,7 +56,7 @@ disk"
 assert_eq "$(json '.scenarios[0].roi_delta')" -1
 
 # The same seed, the same verdicts.
-menace scenario run "$tmp/flow.json" -p "$presets" -s 3 --json -j 2
+menace scenario run "$tmp/flow.json" -p "$presets" -s 3 --slo 1h --json -j 2
 cp "$tmp/stdout" "$result"
 assert_eq "$(json '[.scenarios[] | .name + " " + .verdict] | join(", ")')" "$verdicts"
 
@@ -69,6 +69,38 @@ assert_eq "$(json '.cells[] | select(.arm == "on") | .why | join("; ")')" "no pa
 menace scenario run --scenarios normal --json -- /nowhere
 assert_status 125
 assert_eq "$(jq -c .counts <<<"$stdout")" '{"passed":0,"failed":0,"inconclusive":0,"error":2}'
+
+# Each condition is met in a step, and none in all of them.
+sed 's/>big"/>big || true"/' "$tmp/flow.json" >"$tmp/each.json"
+menace scenario run "$tmp/each.json" -p '{"FAILURE_MODES": "disk", "PACKET_LOSS": "5%"}' -s 3 --slo 1h --json
+cp "$tmp/stdout" "$result"
+assert_eq "$(json '.cells[] | select(.arm == "on") | [(.why | length), (.in_force.disk.fired > 0), .in_force.link.loss_percent] | join(" ")')" \
+	"0 true 5"
+# What chance kept away was not there.
+menace scenario run -p '{"FAILURE_MODES": "disk", "THREAT_INTENSITY": 0}' --json -- sh -c 'echo 1 >f; echo 2 >>f'
+assert_status 7
+cp "$tmp/stdout" "$result"
+assert_eq "$(json '.cells[] | select(.arm == "on") | .why | join("; ")')" \
+	"disk happened on none of 2 occasions; another seed, more replicates or a higher level may do it"
+# A number of copies is a number, as a text too; more than there can be is refused before anything runs.
+menace scenario run -p '{"CONCURRENCY_LEVEL": "4"}' --json -- true
+cp "$tmp/stdout" "$result"
+assert_eq "$(json '.cells[] | select(.arm == "on") | .copies_asked')" 4
+menace scenario run -p '{"CONCURRENCY_LEVEL": 101, "CONCURRENCY_MULTIPLIER": "100"}' -- true
+assert_status 2
+assert_contains "$stderr" "CONCURRENCY_MULTIPLIER: 101 copies times 100"
+
+# Who asks nobody without a credential has met that there is none.
+cat >"$tmp/keys.json" <<'END'
+{"schema": "menace.flow/1", "name": "keys", "combined": false, "env": {"API_KEY": "k"},
+ "network_mocks": {"http://api.example/": "body:x"},
+ "steps": [{"name": "ask", "program": ["sh", "-c", "test -n \"$API_KEY\""]}]}
+END
+menace scenario run "$tmp/keys.json" -p '{"BROKEN_AUTH": true}' --json
+assert_status 1
+cp "$tmp/stdout" "$result"
+assert_eq "$(json '.cells[] | select(.arm == "on") | [.failed_because, .in_force.flaky_upstream.credentials[]] | join(" ")')" \
+	'step "ask": exited with status 1 API_KEY'
 
 xmllint --noout "$tmp/junit.xml" 2>/dev/null || ! command -v xmllint >/dev/null || fail "no XML"
 assert_contains "$(cat "$tmp/junit.xml")" '<testsuite name="planted" tests="8" failures="2" errors="0" skipped="1">'

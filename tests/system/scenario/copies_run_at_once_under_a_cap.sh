@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 need_cgroups
@@ -14,13 +14,37 @@ check_leaks
 # serial
 
 preset='{"SCENARIO_NAME": "crowd", "CONCURRENCY_LEVEL": 4, "MEMORY_LIMIT": "32Mi"}'
-menace scenario run -p "$preset" --json -- sleep "$(scaled 1)"
-assert_status 0
-cp "$tmp/stdout" "$result"
+# Each is there until the last has begun, if that takes a busy machine longer than it takes any other.
+for seconds in 1 3 5; do
+	menace scenario run -p "$preset" --json -- sleep "$(scaled $seconds)"
+	assert_status 0
+	cp "$tmp/stdout" "$result"
+	[ "$(json '.cells[] | select(.arm == "on") | .at_once')" -lt 4 ] || break
+done
 assert_eq "$(jq -c '.cells[] | select(.arm == "on") | [.verdict, .copies_asked, .copies, .copies_passed, .at_once, (.per_copy | length), ([.per_copy[].runs[]] | unique | length)]' "$result")" \
 	'["passed",4,4,4,4,4,4]'
 assert_eq "$(jq -c '.cells[] | select(.arm == "off") | [.copies, .at_once]' "$result")" '[1,1]'
 assert_eq "$(jq '.cells[] | select(.arm == "on") | (.aggregate.cpu_ms - ([.per_copy[].cpu_ms] | add)) | fabs < 0.001' "$result")" true
+
+# They are held until all are ready: programs that are over in a moment meet nevertheless.  How many of those have
+# begun before the first is over is the scheduler's.
+menace scenario run -p '{"SCENARIO_NAME": "crowd", "CONCURRENCY_LEVEL": 24, "MEMORY_LIMIT": "32Mi"}' --max-memory 1Gi \
+	--max-cpus 24 --json -- true
+assert_status 0
+assert_eq "$(jq -c '.cells[] | select(.arm == "on") | [.verdict, .copies, .copies_passed, .at_once >= 12]' <<<"$stdout")" \
+	'["passed",24,24,true]'
+# In the first step alone.
+cat >"$tmp/flow.json" <<'EOF'
+{"schema": "menace.flow/1", "name": "two", "combined": false,
+ "steps": [{"name": "a", "program": ["true"]}, {"name": "b", "program": ["true"], "needs": ["a"]}]}
+EOF
+menace scenario run "$tmp/flow.json" -p "$preset" --json
+assert_status 0
+assert_eq "$(jq -c '.cells[] | select(.arm == "on") | [.verdict, .at_once, ([.per_copy[].runs[]] | unique | length)]' \
+	<<<"$stdout")" '["passed",4,8]'
+# A program that is not there is let go, too: all is ready but it.
+menace scenario run -p "$preset" --json -- /no/such/program
+assert_eq "$(jq -c '.cells[] | select(.arm == "on") | [.copies, .copies_passed]' <<<"$stdout")" '[4,0]'
 
 # Three of them is what the memory allows.
 menace scenario run -p "$preset" --max-memory 100Mi --json -- true
@@ -28,7 +52,20 @@ assert_status 7
 cp "$tmp/stdout" "$result"
 assert_eq "$(json '.cells[] | select(.arm == "on") | .copies')" 3
 assert_contains "$(json '.cells[] | select(.arm == "on") | .why | join("; ")')" \
-	"CONCURRENCY_LEVEL: 3 of 4 copies fit under the cap at once"
+	"CONCURRENCY_LEVEL: 3 of 4 copies fit under the cap at once; all would by --max-memory 128Mi"
+# By what it says they do.
+menace scenario run -p "$preset" --max-memory 128Mi --json -- true
+assert_eq "$(jq '.cells[] | select(.arm == "on") | .copies' <<<"$stdout")" 4
+
+# Each copy has a seed of its own, the first that of the cell, and the same ones by the same seed.
+seeds()
+{
+	menace scenario run -p "$preset" -s "$1" --json -- true
+	jq -c '.cells[] | select(.arm == "on") | [.seed == .per_copy[0].seed, (.per_copy | map(.seed))]' <<<"$stdout"
+}
+first=$(seeds 7)
+assert_eq "$(jq -c '[.[0], (.[1] | unique | length)]' <<<"$first")" "[true,4]"
+assert_eq "$(seeds 7)" "$first"
 
 menace scenario run -p '{"CONCURRENCY_LEVEL": "x"}' -- true
 assert_status 2

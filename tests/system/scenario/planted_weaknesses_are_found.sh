@@ -1,25 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Three small projects (tests/projects), each with a planted weakness: it is found by the profile that is
-# meant to find it and by its own seed again, the other profiles happen too and are survived
+# What is planted in the sample projects (tests/projects), on any kernel's links and control groups; all profiles
+# over each of them have tests of their own, *_is_found_by_its_profile_alone
+#
+# any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
-need_root
-need_cgroups
-need_system_program python3 curl gcc
+. "$repo/tests/lib/projects.sh"
+need_system_program python3 curl
 
-cp -r "$repo/tests/projects" "$tmp/projects"
-chmod -R a+rX "$tmp/projects"
-gcc -O1 -fstack-protector-strong -o "$tmp/projects/ledger/ledger" "$tmp/projects/ledger/ledger.c" ||
-	fail "ledger.c does not compile"
+build_ledger
 
 # tried PROJECT PROFILES [SEED]: a line each, "PROFILE:LEVEL VERDICT", and what it said last where it failed.
+# What a copy is worth is not by its time here, which others on this machine decide, too.
 tried()
 {
-	menace scenario run "$tmp/projects/$1/flow.json" --scenarios "$2" -s "${3:-5}" -j 2 \
-		--max-memory 16Gi --json
+	menace scenario run "$projects/$1/flow.json" --scenarios "$2" -s "${3:-5}" -j 2 \
+		--max-memory 16Gi --slo 1h --json
 	cp "$tmp/stdout" "$result"
 	json '.cells[] | select(.arm == "on") | [.scenario + ":" + .level, .verdict, .failed_because // empty] | join(" ")'
 }
@@ -42,13 +41,30 @@ assert_eq "$(happened hostile_input stubs)" "1 1"
 assert_eq "$(happened schema_drift stubs)" "1 1"
 assert_ge "$(happened schema_drift schema_drift | cut -d ' ' -f 2)" 1 "answers that drifted"
 assert_ge "$(happened flaky_upstream flaky_upstream | cut -d ' ' -f 2)" 1 "requests that failed"
+# The rate is what was counted; over its threshold is flagged, and what was not asked for is unknown.
+read -r of drifted <<<"$(happened schema_drift schema_drift)"
+rate=$(jq -n "$drifted / $of")
+breaches='[.cells[] | select(.scenario == "schema_drift") | "\(.arm) \(.metrics | [.schema_mismatch_rate, .schema_mismatch_rate_breach, .upstream_failure_rate_breach] | map(tostring) | join(" "))"] | sort | join(", ")'
+assert_eq "$(json "$breaches")" "off null null null, on $rate $((drifted * 10 > of)) null"
+export SCENARIO_METRIC_THRESHOLDS='{"schema_mismatch_rate": 1}'
 assert_eq "$(tried rates $profiles)" "$first" "the same seed"
+assert_eq "$(json "$breaches")" "off null null null, on $rate 0 null"
+unset SCENARIO_METRIC_THRESHOLDS
 
-# A name is copied into 32 bytes, however long it is.
+# A name is copied into 96 bytes, however long it is.
 assert_eq "$(tried ledger hostile_input:low,schema_drift:low)" 'hostile_input:low failed step "add": signaled
 schema_drift:low passed'
 assert_eq "$(happened hostile_input stubs) $(happened schema_drift stubs)" "1 1 1 1"
 assert_contains "$(json '.cells[] | select(.scenario == "hostile_input" and .arm == "on") | .said')" "stack smashing"
+
+# A line of the configuration is taken to have a "=" in it: found where it was cut.  Wrong arguments are refused,
+# which is right; by another seed they are all that happens.  Five occasions: the arguments, two files that are
+# configurations by their names (flow.json is one), and two variables of the step.
+assert_eq "$(tried ledger user_misuse:high 13)" 'user_misuse:high failed step "add": signaled'
+assert_eq "$(happened user_misuse user_misuse) $(json '.cells[] | select(.arm == "on") | .in_force.user_misuse.changes[] | .what + " " + .class')" \
+	"5 1 configuration cut"
+assert_eq "$(tried ledger user_misuse:high 10)" 'user_misuse:high passed'
+assert_eq "$(json '.cells[] | select(.arm == "on") | .in_force.user_misuse.changes[] | .what + " " + .class')" "arguments doubled"
 
 # A field is found by its place.
 assert_eq "$(tried tally schema_drift:low)" 'schema_drift:low failed step "count": exited with status 1'
@@ -63,13 +79,15 @@ if [ "$MENACE_SLOWDOWN" -lt 5 ]; then
 		copies="$(json '.cells[] | select(.arm == "on") | .why[0]' | sed 's/at most [0-9]* of/N of/')"
 	[ "$copies" = "CONCURRENCY_LEVEL: N of 20 copies ran at the same time" ] ||
 		assert_eq "$copies" 'concurrency_spike:low passed'
-	# All copies of a cell have one seed, and by this one each is met at its first occasion.
-	assert_ge "$(happened concurrency_spike concurrency_spike | cut -d ' ' -f 2)" 20 "times that tasks joined"
+	# Each copy has a seed of its own: both happen to some of them.
+	assert_ge "$(happened concurrency_spike concurrency_spike | cut -d ' ' -f 2)" 1 "times that tasks joined"
 	assert_ge "$(happened concurrency_spike cpu_spike | cut -d ' ' -f 2)" 1 "spikes"
+	assert_eq "$(json '.cells[] | select(.arm == "on") | [.per_copy[].seed] | [length, (unique | length)] | join(" ")')" \
+		"20 20" "copies and seeds of copies"
 fi
 
 # A link with 200 ms each way and loss, and late answers: where the kernel can do it.
-[ "$("$MENACE" doctor --json | jq -r '.checks[] | select(.name == "netem") | .state')" = ok ] || exit 0
+[ "$("$MENACE" doctor --json | jq -r '.checks[] | select((.name == "netem" or .name == "tun") and .state == "ok") | .state' | head -n 1)" = ok ] || exit 0
 assert_eq "$(tried tally high_latency_api:low)" 'high_latency_api:low passed'
 assert_eq "$(json '.cells[] | select(.arm == "on") | .in_force.link.latency_ms')" 200
 assert_ge "$(json '.cells[] | select(.arm == "on") | .wall_ms | floor')" 900 "ms with the delays"

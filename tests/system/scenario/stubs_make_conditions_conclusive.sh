@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 need_system_program python3
@@ -32,13 +32,19 @@ try -s 3 --levels low,high
 assert_status 1
 assert_eq "$(json '[.scenarios[] | .name + ":" + .level + " " + .verdict] | join(", ")')" \
 	"hostile_input:low failed, hostile_input:high failed, schema_drift:low failed, schema_drift:high failed, flaky_upstream:low failed, flaky_upstream:high failed"
-assert_eq "$(jq -c '[.cells[] | select(.arm == "on") | .in_force.stubs] | unique' "$result")" \
+assert_eq "$(jq -c '[.cells[] | select(.arm == "on") | .in_force.stubs | del(.corrupted)] | unique' "$result")" \
 	'[{"strategy":"flaky_upstream","opportunities":1,"fired":1},{"strategy":"hostile","opportunities":1,"fired":1},{"strategy":"legacy_schema","opportunities":1,"fired":1}]'
 assert_eq "$(json '[.cells[] | select(.arm == "on") | .why[]] | length')" 0
 # The other arm has what is ordinary, and passes.
 assert_eq "$(jq -c '[.cells[] | select(.arm == "off") | [.verdict, .per_copy[0].inputs[0].strategy, .per_copy[0].inputs[0].class]] | unique' "$result")" \
 	'[["passed","templates",null]]'
 assert_eq "$(jq -r '.coverage.covered | join(" ")' "$result")" "hostile_input schema_drift flaky_upstream"
+
+# Of the profile hostile_input every second value is corrupted, and none of these is of the class that it was.
+assert_eq "$(jq -c '[.cells[] | select(.arm == "on") | .per_copy[0].inputs[0] as $i | select($i.corrupted != null) |
+	.scenario, .in_force.stubs.corrupted == (if $i.corrupted > 0 then 1 else 0 end),
+	($i.class == "corrupted") == ($i.corrupted > 0), ($i.was == null) == ($i.uncorrupted != null)] | unique' "$result")" \
+	'[true,"hostile_input"]'
 
 # The same seed, the same inputs; another one, others.
 inputs()
@@ -64,6 +70,19 @@ menace scenario run --scenarios "normal,hostile_input,schema_drift,flaky_upstrea
 assert_status 0
 assert_contains "$stdout" "status: robust"
 assert_not_contains "$stdout" "WORST"
+
+# Where a stub that is made to do harm is standard input, hostile_input puts no other in its place and is told to be
+# left out; in the place of an ordinary one it does.
+both()
+{
+	menace scenario run "$tmp/flow.json" --scenarios normal -p "{\"SCENARIO_NAME\": \"both\",
+		\"FAILURE_MODES\": \"hostile_input\", \"SANDBOX_STUB_STRATEGY\": \"$1\"}" --seed 3 --json
+	jq -c '.cells[] | select(.arm == "on" and .scenario == "both") |
+		[.verdict, .in_force.hostile_input.fired, .in_force.left_out, .why]' <<<"$stdout"
+}
+assert_eq "$(both smart)" '["failed",1,null,[]]'
+assert_eq "$(both hostile)" '["failed",null,["hostile_input of step \"take\": its standard input is a stub made up as hostile"],[]]'
+assert_eq "$(both misuse)" '["inconclusive",null,["hostile_input of step \"take\": its standard input is a stub made up as misuse"],["hostile_input was left out: standard input is a stub made up as misuse"]]'
 
 # What cannot be made up is told of that cell alone.
 menace scenario run "$tmp/flow.json" --scenarios normal -p '{"SCENARIO_NAME": "past", "SANDBOX_STUB_STRATEGY": "failures"}' \

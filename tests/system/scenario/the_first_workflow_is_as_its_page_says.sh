@@ -4,9 +4,12 @@
 # The commands of docs/FIRST-WORKFLOW.md, as they stand there: the workflow passes, fails on a slow link
 # with the reason, which can be looked up, and passes when repaired.  A kernel that cannot delay packets is
 # said to, and answers can be delayed instead.
+#
+# any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
+. "$repo/tests/lib/link.sh"
 need_root
 need_system_program python3
 need_program jq
@@ -32,18 +35,29 @@ command()
 {
 	local text=${commands[$1 - 1]//sudo /}
 
-	run_plain env -C "$tmp/clone" PATH="$(dirname "$MENACE"):$PATH" sh -c "$text"
+	run_plain env -C "$tmp/clone" PATH="${MENACE%/*}:$PATH" sh -c "$text"
 }
-command 2
-assert_status 0
-command 3
+# passes N: a machine that is busy may be late with an answer, which is waited for 0.3 s, or with the counts of a link.
+passes()
+{
+	command "$1"
+	[ "$status" -eq 0 ]
+}
+patiently passes 2 || fail "the workflow does not pass"
+# only_the_slow_one_fails: the one without conditions may be late in the same way.  7: there is no slow one.
+only_the_slow_one_fails()
+{
+	command 3
+	[ "$status" -eq 7 ] || [[ $stdout =~ slow-link\ +-\ +failed\ +0\.00\ +1\.00\  ]]
+}
+patiently only_the_slow_one_fails
 late='round trip   {"answered":20'
-if [ "$("$MENACE" doctor --json | jq -r '.checks[] | select(.name == "netem") | .state')" != ok ]; then
+if [ "$("$MENACE" doctor --json | jq -r '.checks[] | select((.name == "netem" or .name == "tun") and .state == "ok") | .state' | head -n 1)" != ok ]; then
 	assert_status 7
 	assert_contains "$stdout" "this kernel has no sch_netem"
 	commands=("${commands[@]/NETWORK_LATENCY_MS\": +([0-9])/API_LATENCY_MS\": $((700 * MENACE_SLOWDOWN))}")
 	late="answers      $((700 * MENACE_SLOWDOWN)) ms after the request"
-	command 3
+	patiently only_the_slow_one_fails
 fi
 assert_status 1
 assert_contains "$stdout" "slow-link            -     failed"
@@ -55,6 +69,5 @@ assert_contains "$stdout" "program      [\"python3\",\"fetch.py\",\"$patience\"]
 assert_contains "$stdout" "exit status  1"
 assert_contains "$stdout" "Network link"
 assert_contains "$stdout" "$late"
-command 5
-assert_status 0
+patiently passes 5 || fail "the repair does not pass"
 assert_contains "$stdout" "slow-link            -     passed"

@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 export MENACE_STORE=none
@@ -28,7 +28,7 @@ assert_eq "$(chosen --scenarios schema_drift,schema_mismatch --levels high)" "sc
 menace scenario run --scenarios normal --fail-on-missing-scenarios -- true
 assert_status 1
 assert_contains "$stderr" "6 canonical profiles came to no verdict, the first is high_latency_api"
-menace scenario run --scenarios normal -- true
+menace scenario run --scenarios normal --slo 1h -- true
 assert_status 0
 # One that is like all the others is not the worst.
 assert_not_contains "$stdout" "WORST"
@@ -43,6 +43,18 @@ assert_match "$stdout" "few .* <== WORST"
 menace scenario run --scenarios normal -- false
 assert_status 1
 assert_contains "$stdout" 'step "run": exited with status 1'
+# What fails without any condition is weak, and no condition is to blame.
+fails_anyhow()
+{
+	assert_status 1
+	assert_eq "$(grep -E '^(worst_scenario|status|advice):' <<<"$stdout")" "status: weak
+advice: it fails without any condition: make it pass on its own first"
+}
+fails_anyhow
+menace scenario run --scenarios resource_strain --slo 1h -- false
+fails_anyhow
+menace scenario run --scenarios normal,concurrency_spike --slo 1h -- sh -c 'sleep 0.2; exit 1'
+fails_anyhow
 
 menace scenario run --scenarios hostile_inptu -- true
 assert_refused '--scenarios: unknown scenario "hostile_inptu"; did you mean "hostile_input"?'

@@ -4,7 +4,7 @@
 # The store's file system is full: the run and its result are as ever, the record
 # waits on another file system, and is taken in once there is room
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
 mount_kept size=512k

@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
 need_root
@@ -30,11 +30,18 @@ kill_quietly()
 at_exit kill_quietly $holder
 wait_until 20 grep -q locked "$tmp/locked" || fail "not locked"
 
-run -- sh -c 'exit 4'
-assert_status 4
-assert_eq "$(json .store.state)" queued
-assert_eq "$stderr" ""
-assert_le "$elapsed_ms" "$(scaled 3000)" "time of a run beside a lock"
+tries=0
+# is_not_delayed: by the lock; others may keep it from the processor.
+is_not_delayed()
+{
+	tries=$((tries + 1))
+	run -- sh -c 'exit 4'
+	assert_status 4
+	assert_eq "$(json .store.state)" queued
+	assert_eq "$stderr" ""
+	[ "$elapsed_ms" -le "$(scaled 3000)" ]
+}
+patiently is_not_delayed || fail "a run beside a lock takes $elapsed_ms ms"
 menace ingest
 assert_status 125
 assert_contains "$stderr" "store $store is locked by another process; try again"
@@ -46,6 +53,6 @@ assert_contains "$stderr" "what waits in the spool is not shown"
 echo >"$tmp/go"
 wait $holder
 menace ingest
-assert_contains "$stdout" "1 taken in"
-assert_eq "$(count_runs)" 2
+assert_contains "$stdout" "$tries taken in"
+assert_eq "$(count_runs)" $((1 + tries))
 assert_verified

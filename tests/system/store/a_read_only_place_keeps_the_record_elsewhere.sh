@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The store's file system is read-only: the run and its result are as ever, the
-# record waits elsewhere, what is there can be read, and all is taken in later
+# record waits elsewhere, what is there can be read, and all is taken in later,
+# however the path of the store is written then
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
 mount_kept size=8m
@@ -34,4 +35,54 @@ for log in "" with-log; do
 	assert_contains "$stdout" "1 taken in"
 done
 assert_eq "$(count_runs)" 3 "runs"
+assert_verified
+
+# One store, whatever it is called: by the run, and by who takes it in.
+cd "$tmp/kept" || fail "no $tmp/kept"
+ln -s kept "$tmp/link"
+runs=3
+while read -r by_run by_ingest; do
+	mount -o remount,ro "$tmp/kept" || fail "cannot remount"
+	MENACE_STORE=$by_run run -- true
+	assert_eq "$(json .store.state)" queued "$by_run"
+	refuge=$(json .store.spool)
+	at_exit rm -f "$refuge"
+	assert_match "$refuge" '^/run/menace/spool/' "$by_run"
+	mount -o remount,rw "$tmp/kept" || fail "cannot remount"
+	MENACE_STORE=$by_ingest menace ingest
+	assert_status 0
+	assert_contains "$stdout" "1 taken in"
+	runs=$((runs + 1))
+	assert_eq "$(count_runs)" $runs "runs: $by_run, $by_ingest"
+done <<END
+./menace.db $store
+menace.db $store
+$store ./menace.db
+../kept/menace.db $store
+$tmp/link/menace.db $store
+$store $tmp//link/./menace.db
+END
+
+# A folder that is missing when it runs: what there is of the path is resolved.
+MENACE_STORE=./new/menace.db run -- true
+refuge=$(json .store.spool)
+at_exit rm -f "$refuge"
+mkdir -m 700 "$tmp/kept/new"
+MENACE_STORE=$tmp/link/new/menace.db menace ingest
+assert_status 0
+assert_contains "$stdout" "1 taken in"
+
+# Early versions named the refuge by the path as it was written: what lies there is found still.
+mount -o remount,ro "$tmp/kept" || fail "cannot remount"
+MENACE_STORE=$tmp/link/menace.db run -- true
+refuge=$(json .store.spool)
+at_exit rm -f "$refuge"
+early=$(printf '%s' "$tmp/link/menace.db" | sha256sum)
+mv "$refuge" "/run/menace/spool/${early:0:16}.spool"
+at_exit rm -f "/run/menace/spool/${early:0:16}.spool"
+mount -o remount,rw "$tmp/kept" || fail "cannot remount"
+MENACE_STORE=$tmp/link/menace.db menace ingest
+assert_status 0
+assert_contains "$stdout" "1 taken in"
+assert_eq "$(count_runs)" $((runs + 1)) "runs"
 assert_verified

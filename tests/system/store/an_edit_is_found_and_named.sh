@@ -6,7 +6,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
 need_root
@@ -33,6 +33,7 @@ put_back()
 
 edit "UPDATE usage SET cpu_us = 1 WHERE run_id = '${ids[1]}'"
 assert_bad 2 "run ${ids[1]}: table usage, row 1: cpu_us is \"1\", the chain says"
+assert_contains "$stdout" "1 rows of the chain and 1 runs are as they were written"
 put_back
 edit "DELETE FROM chain WHERE seq = 3"
 assert_bad 3 "row 3 of the chain is gone"
@@ -45,6 +46,16 @@ assert_bad 5 "run ${ids[4]}: link 1 does not have its hash: it was changed"
 put_back
 edit "DELETE FROM steps WHERE run_id = '${ids[0]}' AND n = 3"
 assert_bad 1 "run ${ids[0]}: table steps, row 4: n is \"4\", the chain says \"3\""
+
+# What a workflow keeps of itself is in no chain, which is told.
+put_back
+assert_verified
+assert_not_contains "$stdout" "not in the chain"
+edit "INSERT INTO flows (name, folder, document, sha256, added_us) VALUES ('forged', '/', '{}', 'x', 1)"
+assert_verified
+assert_contains "$stdout" "1 rows of workflows, matrices and inputs are not in the chain and not judged"
+menace audit verify --json
+assert_eq "$(jq .unchained "$tmp/stdout")" 1 "rows outside of the chain"
 
 # The last run goes from every table: a bare chain cannot know.
 put_back

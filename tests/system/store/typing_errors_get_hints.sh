@@ -5,7 +5,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
 need_root
@@ -36,9 +36,11 @@ assert_refused "-n (--limit): "
 menace runs --limit
 assert_refused "--limit needs a value: N"
 menace audit verfiy
-assert_refused 'audit "verfiy": unknown; did you mean verify?'
+assert_refused 'unknown verb "verfiy"; did you mean verify?'
 menace show
 assert_refused "usage: menace show [OPTIONS] RUN; see menace show --help"
+menace top x
+assert_refused "usage: menace top [OPTIONS]; see menace top --help"
 menace show a b
 assert_refused "usage: menace show"
 menace show '../x'
@@ -84,3 +86,12 @@ for command in "" runs show events top diff query export audit hold purge ingest
 	assert_eq "$status:$stderr" 0: "help of '$command'"
 	assert_contains "$stdout" "Usage: menace "
 done
+
+# Help of one command, whichever word comes first.
+for words in pool "pool drain" runs; do
+	# shellcheck disable=SC2086 # two words
+	assert_eq "$("$MENACE" help $words)" "$("$MENACE" $words --help)" "help $words"
+done
+assert_eq "$("$MENACE" help)" "$("$MENACE" --help)" "help"
+menace help pol
+assert_refused 'unknown command "pol"; did you mean pool?'

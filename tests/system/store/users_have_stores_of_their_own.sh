@@ -3,14 +3,16 @@
 #
 # Without --store an unprivileged caller's runs go to his own state folder, made
 # for him alone; a caller without a home runs all the same and is told
+#
+# any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 
-need_unprivileged_user
+need_user_of_its_own
 unset MENACE_STORE
 mkdir "$tmp/home"
-chown 65534:65534 "$tmp/home"
+chown "$user:$user" "$tmp/home"
 own="$tmp/home/.local/state/menace"
 best=(--best-effort "${MENACE_BEST_EFFORT:-cgroup}")
 
@@ -18,8 +20,8 @@ run_plain "${as_user[@]}" env -u XDG_STATE_HOME -u XDG_RUNTIME_DIR HOME="$tmp/ho
 	"$MENACE_RUN" "${best[@]}" -q -o "$tmp/home/result" -- true
 assert_status 0
 assert_eq "$(jq -r .store.path "$tmp/home/result")" "$own/menace.db"
-assert_eq "$(stat -c '%a %u' "$own")" "700 65534" "the folder"
-assert_eq "$(stat -c '%a %u' "$own/menace.db.spool")" "600 65534" "the spool"
+assert_eq "$(stat -c '%a %u' "$own")" "700 $user" "the folder"
+assert_eq "$(stat -c '%a %u' "$own/menace.db.spool")" "600 $user" "the spool"
 run_plain "${as_user[@]}" env -u XDG_STATE_HOME HOME="$tmp/home" "$MENACE" runs --json
 assert_status 0
 assert_eq "$(jq -r .program "$tmp/stdout")" true

@@ -5,7 +5,7 @@
 # serial
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits
@@ -16,7 +16,7 @@ mkfifo "$tmp/stay"
 exec 3<>"$tmp/stay"
 "$helpers/hold-pipe" receive "$tmp/door/socket" <"$tmp/stay" >"$tmp/receiver" 3<&- &
 at_exit kill "$!"
-wait_until 10 grep -q listening "$tmp/receiver" || fail "nobody listens"
+wait_until 30 grep -q listening "$tmp/receiver" || fail "nobody listens"
 run_helper -t 60 -s limits.drain_ms=1s --best-effort workspace-idmap --rw "$tmp/door:/door" -- \
 	hold-pipe send /door/socket
 assert_ended 0 exited

@@ -6,15 +6,17 @@
 # is how a tree dies with a supervisor that was killed.
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 . "$repo/tests/lib/runs.sh"
 
 need_limits
 for what in signals orphans; do
-	run_helper --timeout 20 --pids 200 -- flood-init "$what" 6
-	assert_ended 7 exited
-	assert_le "$elapsed_ms" "$(scaled 4000)" "milliseconds of a flood of $what"
+	run_helper --timeout "$(scaled 20)" --pids 200 -- flood-init "$what" 6
+	assert_status 7
+	# On a busy machine init may find no time to reap before there are so many, which is told.
+	assert_match "$(json .reason)" '^(exited|pids_limit)$' "reason"
+	assert_le "$elapsed_ms" "$(scaled 10000)" "milliseconds of a flood of $what"
 done
 
 gone()
@@ -22,11 +24,11 @@ gone()
 	! grep -q -s "/menace/$id\$" /proc/[0-9]*/cgroup
 }
 for what in signals orphans; do
-	start -q --pids 200 -- /helpers/flood-init "$what" 6 stay
+	start -q -t "$(scaled 60)" --pids 200 -- /helpers/flood-init "$what" 6 stay
 	wait_for_line flooding
 	id=$(run_id_of "$supervisor") || fail "no run of process $supervisor"
 	gone && fail "no process in the group of run $id"
 	kill -KILL "$supervisor"
 	wait "$supervisor" 2>/dev/null
-	wait_until 2 gone || fail "a flood of $what outlives the supervisor"
+	wait_until 20 gone || fail "a flood of $what outlives the supervisor"
 done

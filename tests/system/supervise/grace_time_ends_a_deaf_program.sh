@@ -4,7 +4,7 @@
 # One SIGTERM that the program ignores: killed after the grace time, 128 + the signal
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # What a run costs the host while it lasts
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -5,12 +5,12 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits
 
-start -- sh -c 'trap "echo cleaning; exit 7" INT; echo ready; while :; do sleep 0.05; done'
+start -t 60 -s limits.grace_ms=60s -- sh -c 'trap "echo cleaning; exit 7" INT; echo ready; while :; do sleep 0.05; done'
 wait_for_line ready
 kill -INT "$supervisor"
 finish

@@ -6,13 +6,13 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits
 
 for name in INT TERM HUP QUIT; do
-	start -- sh -c 'echo ready; exec sleep 1001'
+	start -t 60 -s limits.grace_ms=60s -- sh -c 'echo ready; exec sleep 1001'
 	wait_for_line ready
 	kill "-$name" "$supervisor"
 	finish

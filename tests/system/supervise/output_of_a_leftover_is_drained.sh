@@ -5,12 +5,15 @@
 # serial
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits
 check_leaks
 
-run -t 60 -- sh -c '(printf %01000d 7; exec sleep 1001) & sleep 0.5; exit 0'
+run -t 60 -- sh -c '
+	(printf %01000d 7; : >/tmp/said; exec sleep 1001) &
+	until [ -e /tmp/said ]; do sleep 0.01; done
+	exit 0'
 assert_ended 0 exited
 assert_eq "$(json .stdout.bytes)" 1000 "bytes"

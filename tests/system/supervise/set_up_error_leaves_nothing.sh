@@ -4,7 +4,7 @@
 # A program that is not there: 127, a result, and no trace
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

@@ -3,7 +3,7 @@
 #
 # What the program did not read is there for the next, as in any shell script
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits

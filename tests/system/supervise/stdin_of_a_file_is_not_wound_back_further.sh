@@ -7,7 +7,7 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_unprivileged_user
 install -m 755 "$MENACE_RUN" "$tmp/menace-run"

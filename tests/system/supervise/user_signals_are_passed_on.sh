@@ -5,12 +5,12 @@
 #
 # any kernel
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits
 
-start -- sh -c 'trap "echo one" USR1; trap "echo two; exit 0" USR2; echo ready
+start -t 60 -- sh -c 'trap "echo one" USR1; trap "echo two; exit 0" USR2; echo ready
 	while :; do sleep 0.05; done'
 wait_for_line ready
 kill -USR1 "$supervisor"

@@ -5,7 +5,7 @@
 # a ring, so one from outside joins the group of the run; from inside the attempt is denied, and
 # a denial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 . "$repo/tests/lib/telemetry.sh"
 . "$repo/tests/lib/follow.sh"

@@ -4,7 +4,7 @@
 # An empty last argument is kept; of a huge argument and of very many the first
 # 4 KiB are kept, with the true total
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

@@ -4,7 +4,7 @@
 # Changes of identity and memory to run code from are counted exactly where they get past the
 # filter; where it denies them they are denials and nothing else
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

@@ -3,7 +3,7 @@
 #
 # Bytes each way of TCP connections are exact, with round-trip times; those that fail say why
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry
@@ -36,7 +36,7 @@ try:
 except ConnectionRefusedError:
     pass
 PY
-run -q --net loopback --telemetry default,+tcp -t "$(scaled 30)" --store "$tmp/store.db" --ro "$tmp/talk.py:/talk.py" -- python3 /talk.py
+run -q --net loopback -t "$(scaled 30)" --store "$tmp/store.db" --ro "$tmp/talk.py:/talk.py" -- python3 /talk.py
 assert_status 0
 mapfile -t ports <"$tmp/stdout"
 of() { json "[.telemetry.connections[] | select(.direction == \"$1\") | [.family, .remote, .verdict, .tx_bytes, .rx_bytes, .closed]] | tostring"; }
@@ -53,7 +53,7 @@ assert_eq "$(json .telemetry.complete)" true complete
 assert_books
 
 # One that is open when all is killed: its row, and no number that is not final is called so.
-run -q --net loopback --telemetry default,+tcp --ro "$tmp/talk.py:/talk.py" -- python3 -c 'import os, socket
+run -q --net loopback --ro "$tmp/talk.py:/talk.py" -- python3 -c 'import os, socket
 l = socket.socket()
 l.bind(("127.0.0.1", 0))
 l.listen()

@@ -4,7 +4,7 @@
 # 20,000 short processes while nobody reads: the counters are exact, and what was
 # delivered and what was lost make up what there was
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

@@ -4,7 +4,7 @@
 # 64 MiB written and synced: exact to the files, within 2 % to the device; null with the reason
 # where a request cannot be told to be a run's
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

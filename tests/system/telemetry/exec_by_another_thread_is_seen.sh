@@ -3,7 +3,7 @@
 #
 # Exec by a thread that is not the first: one exec, one end, and it says so
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

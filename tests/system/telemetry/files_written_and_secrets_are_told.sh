@@ -4,7 +4,7 @@
 # Files opened for writing, and those that are somebody's secret, with the path that the
 # sandbox sees; null with the errno where the kernel lets no function be watched
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

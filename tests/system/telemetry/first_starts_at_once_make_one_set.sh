@@ -3,7 +3,7 @@
 #
 # Eight first starts at once load one set, and each is observed from its first process
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

@@ -4,11 +4,11 @@
 # menace show names the frames of a crash, as long as the file is what it was; debug
 # information that was made to harm its reader harms nobody
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry
-need_file "$(dirname "$MENACE_RUN")/menace-symbolize"
+need_file "${MENACE_RUN%/*}/menace-symbolize"
 
 crasher=$tmp/crasher
 cp "$helper" "$crasher"

@@ -3,7 +3,7 @@
 #
 # Whatever a killed loader left, the next start makes a whole set; what is not ours stays
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

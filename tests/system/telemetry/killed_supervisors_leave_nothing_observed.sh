@@ -5,7 +5,7 @@
 # in the maps
 # serial
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 . "$repo/tests/lib/runs.sh"
 
@@ -22,7 +22,7 @@ assert_status 0
 "$MENACE_RUN" -q -- sleep 1000 &
 pid=$!
 is_observed() { [ -n "$("$loader" entries)" ] && run_id_of "$pid" >/dev/null; }
-wait_until 5 is_observed || fail "the run is not observed"
+wait_until 20 is_observed || fail "the run is not observed"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 assert_ne "$("$loader" entries)" "" "entry of the dead"

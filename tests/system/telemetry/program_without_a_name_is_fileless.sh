@@ -3,7 +3,7 @@
 #
 # Exec of a file in memory is seen, and told to be fileless
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

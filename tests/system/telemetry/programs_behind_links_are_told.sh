@@ -4,7 +4,7 @@
 # Of an exec the file that was loaded is told, all links followed, and the working directory, as
 # paths in the sandbox across its mounts; what was asked for is told as it was asked for
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

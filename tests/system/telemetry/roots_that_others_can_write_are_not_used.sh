@@ -3,7 +3,7 @@
 #
 # A bpf file system in which anybody can make folders is passed over for one of our own
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

@@ -4,7 +4,7 @@
 # 16 runs at once: each has its own events and counters and nothing of another, in its
 # result and in the store, which is whole; MENACE_TELEMETRY_RUNS sets their number
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

@@ -4,7 +4,7 @@
 # What another build pinned goes when this one is loaded, if no run has used it for an hour;
 # a purge takes what no run uses, also one that is killed on the way
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry
@@ -20,7 +20,7 @@ make_other()
 }
 
 make_other menace-0123456789abcdef-1 "61 minutes"
-make_other menace-00000000000000aa-2 "59 minutes"
+make_other menace-00000000000000aa-2 "50 minutes" # not an hour before this test is over
 make_other menace-00000000000000bb-2 "61 minutes"
 exec {lock}<"$MENACE_BPF_DIR/menace-00000000000000bb-2/s1"
 flock -n "$lock" || fail "cannot lock"

@@ -4,7 +4,7 @@
 # Sockets, connections, addresses and datagrams, by IPv4 and IPv6, with packets where
 # they are asked for; without network the hooks are not attached, and say so
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

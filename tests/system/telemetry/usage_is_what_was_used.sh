@@ -3,24 +3,46 @@
 #
 # Known amounts of CPU time, memory and writes are found again
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry
 counter() { json ".telemetry.counters.$1"; }
 
-run_inside -- spin 1000
-assert_status 0
-used=$(json .usage.cpu.usage_us)
-assert_ge "$(($(counter cpu_ns) / 1000))" $((used * 90 / 100)) "CPU time seen"
-assert_le "$(($(counter cpu_ns) / 1000))" $((used * 110 / 100)) "CPU time seen"
-assert_eq "$(json '[.telemetry.histograms[0].buckets[].count] | add >= 1')" true "turns on a CPU"
+# The CPU time that was seen is that of the group within a tenth; a busy machine's caches are cold and its ticks
+# others', so that gets more chances.
+is_seen()
+{
+	local used seen
+
+	used=$(json .usage.cpu.usage_us)
+	seen=$(($(counter cpu_ns) / 1000))
+	echo "CPU time: $seen us seen, $used us used, $(json .usage.cpu.difference_us) us less rusage"
+	[ "$seen" -ge $((used * 90 / 100)) ] && [ "$seen" -le $((used * 110 / 100)) ]
+}
+
+spun()
+{
+	local apart
+
+	run_inside -- spin 1000
+	assert_status 0
+	assert_eq "$(json '[.telemetry.histograms[0].buckets[].count] | add >= 1')" true "turns on a CPU"
+	# What the group and what wait4(2) say are apart by the making of the sandbox, at most 3 % of a second.
+	assert_eq "$(json '.usage.cpu.usage_us - .usage.cpu.rusage_us == .usage.cpu.difference_us')" true "difference"
+	apart=$(json .usage.cpu.difference_us)
+	is_seen && [ "${apart#-}" -le "$(scaled 30000)" ]
+}
+patiently spun || fail "the CPU time of one that spins"
 
 # Programs so short that no tick of the clock meets them, and what the kernel does at their end.
-run_inside -- execs "$((MENACE_SLOWDOWN > 1 ? 50 : 300))" /bin/true
-used=$(json .usage.cpu.usage_us)
-assert_ge "$(($(counter cpu_ns) / 1000))" $((used * 90 / 100)) "CPU time of short programs"
-assert_le "$(($(counter cpu_ns) / 1000))" $((used * 110 / 100)) "CPU time of short programs"
+short_ones()
+{
+	run_inside -- execs "$((MENACE_SLOWDOWN > 1 ? 50 : 300))" /bin/true
+	is_seen
+}
+patiently short_ones || fail "the CPU time of short programs"
+
 run_inside --telemetry basic -- spin 1
 assert_eq "$(counter cpu_ns)" null "CPU time where no turn is seen"
 assert_eq "$(json .telemetry.usage.cpu_us)" null "CPU time where no turn is seen"

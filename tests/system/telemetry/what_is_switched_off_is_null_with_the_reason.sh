@@ -3,7 +3,7 @@
 #
 # Where nothing is observed the result says why, and no number is made up
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry

@@ -3,11 +3,11 @@
 #
 # An interactive shell stops, lists, continues and ends its jobs
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_file "$MENACE_HELPERS/on-a-terminal"
-ON_A_TERMINAL_SECONDS=$(scaled 10)
+ON_A_TERMINAL_SECONDS=$(scaled 30)
 export ON_A_TERMINAL_SECONDS
 terminal=$MENACE_HELPERS/on-a-terminal
 

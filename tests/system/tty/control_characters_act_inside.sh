@@ -4,11 +4,11 @@
 # Ctrl-C, Ctrl-D, Ctrl-Z and Ctrl-\ typed by the user act on the program inside,
 # not on menace-run
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_file "$MENACE_HELPERS/on-a-terminal"
-ON_A_TERMINAL_SECONDS=$(scaled 10)
+ON_A_TERMINAL_SECONDS=$(scaled 30)
 export ON_A_TERMINAL_SECONDS
 terminal=$MENACE_HELPERS/on-a-terminal
 

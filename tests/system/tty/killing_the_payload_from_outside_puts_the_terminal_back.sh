@@ -4,11 +4,11 @@
 # SIGKILL of the payload or of init by somebody else ends the run with the
 # caller's terminal as it was
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_file "$MENACE_HELPERS/on-a-terminal"
-ON_A_TERMINAL_SECONDS=$(scaled 10)
+ON_A_TERMINAL_SECONDS=$(scaled 30)
 export ON_A_TERMINAL_SECONDS
 terminal=$MENACE_HELPERS/on-a-terminal
 
@@ -27,14 +27,14 @@ kill_below()
 # The helper is 0, menace-run 1, init 2, the payload 3.
 for depth in 3 2; do
 	"$terminal" expect=ready -- "$MENACE_RUN" -q --tty -- \
-		sh -c 'echo ready; exec sleep 1000' >"$tmp/shown" 2>"$tmp/said" &
+		sh -c 'echo ready; exec sleep 1000' >"$tmp/shown.$depth" 2>"$tmp/said.$depth" &
 	helper=$!
 	ready()
 	{
-		grep -q ready "$tmp/shown"
+		[ -f "$tmp/shown.$depth" ] && grep -q ready "$tmp/shown.$depth"
 	}
-	wait_until 10 ready || fail "it did not start"
+	wait_until 30 ready || fail "it did not start"
 	kill_below $helper $depth
 	wait $helper
-	assert_eq "$(cat "$tmp/said")" "status 137; modes kept" "depth $depth"
+	assert_eq "$(cat "$tmp/said.$depth")" "status 137; modes kept" "depth $depth"
 done

@@ -4,11 +4,11 @@
 # However the program ends, the caller's terminal has its modes back: after it
 # made its own raw, was killed, or menace-run was told to end
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_file "$MENACE_HELPERS/on-a-terminal"
-ON_A_TERMINAL_SECONDS=$(scaled 10)
+ON_A_TERMINAL_SECONDS=$(scaled 30)
 export ON_A_TERMINAL_SECONDS
 terminal=$MENACE_HELPERS/on-a-terminal
 

@@ -4,11 +4,11 @@
 # With --tty all three streams are a terminal that is not the caller's, and it
 # controls the program's session
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 need_file "$MENACE_HELPERS/on-a-terminal"
-ON_A_TERMINAL_SECONDS=$(scaled 10)
+ON_A_TERMINAL_SECONDS=$(scaled 30)
 export ON_A_TERMINAL_SECONDS
 terminal=$MENACE_HELPERS/on-a-terminal
 

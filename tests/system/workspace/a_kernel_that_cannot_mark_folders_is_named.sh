@@ -4,7 +4,7 @@
 # In a user namespace a folder of the workspace can be removed and replaced only on a kernel whose
 # tmpfs has user.* attributes; on another the result says so before anybody wonders about EIO
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/workspace.sh"
 
 need_root

@@ -4,7 +4,7 @@
 # Without rights: a workspace of one's own is an overlay all the same; what one
 # may not read stays unreadable
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_unprivileged_user
 

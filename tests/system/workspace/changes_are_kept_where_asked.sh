@@ -4,7 +4,7 @@
 # --keep-changes copies what changed, with modes, links and the list of what is
 # gone; its folder is made, must be empty, and is never reached through a link
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 

@@ -4,7 +4,7 @@
 # The result lists what was added, modified, deleted, changed in type or in its
 # metadata, with sizes and hashes, and nothing else
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 
 need_root
 

@@ -4,7 +4,7 @@
 # A workspace of root, of another user, with read-only files, read-only itself:
 # the program works in it as its owner, as root or in a user namespace
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/workspace.sh"
 
 need_root

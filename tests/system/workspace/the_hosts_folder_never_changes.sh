@@ -4,7 +4,7 @@
 # Whatever is done in a workspace, the host's folder is the same afterwards to
 # the byte: contents, modes, owners, times, links
 
-. "$(dirname "$0")/../../lib/system.sh"
+. "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/workspace.sh"
 
 need_root

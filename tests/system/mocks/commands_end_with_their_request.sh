@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# serial
+# any kernel
+#
+# However many requests come, no more than four commands run at once and the deadline of the run
+# holds; a command reaches no network, neither the host's nor the payload's; and nothing that it started
+# is left: not when it ends, not when the run does, not when the supervisor is killed
+
+. "${0%/*}/../../lib/system.sh"
+. "$repo/tests/lib/mocks.sh"
+
+need_system_program python3 curl
+check_leaks
+
+# commands WORD: how many processes of the host have it as an argument of its own; grep's is another one.
+commands()
+{
+	grep -lszx -e "${1/./[.]}" /proc/[0-9]*/cmdline | wc -l
+}
+
+gone()
+{
+	[ "$(commands "$1")" = 0 ]
+}
+
+runs()
+{
+	[ "$(commands "$1")" != 0 ]
+}
+
+# A flood: requests that are read, and requests whose client is gone at once.
+cat >"$tmp/flood.py" <<'PY'
+import socket, threading
+def one(close):
+    while True:
+        try:
+            s = socket.create_connection(("a.example", 80), 5)
+            s.sendall(b"GET /x HTTP/1.1\r\nHost: a.example\r\n\r\n")
+            if not close:
+                s.recv(100)
+            s.close()
+        except OSError:
+            pass
+# Before the threads: those that flood already leave the one that makes the others hardly any time.
+print("started", flush=True)
+for i in range(60):
+    threading.Thread(target=one, args=(i % 2,), daemon=True).start()
+threading.Event().wait()
+PY
+begun()
+{
+	grep -q started "$tmp/flood.out"
+}
+
+# flood SECONDS WITHIN WORD: sets $most, the most commands that were seen at once.
+flood()
+{
+	local supervisor n seconds
+
+	seconds=$(scaled "$1")
+	shift
+
+	: >"$tmp/flood.out" # that one has begun, not the one before
+	"$MENACE_RUN" -q -t "$seconds" --net stub --mock "a.example=within:$1,exec:sleep $2" \
+		--ro "$tmp/flood.py:/flood.py" --json "$tmp/flood.json" -- python3 /flood.py >"$tmp/flood.out" &
+	supervisor=$!
+	wait_until 30 begun || fail "the flood does not begin"
+	most=0
+	while kill -0 "$supervisor" 2>/dev/null; do
+		n=$(commands "$2")
+		[ "$n" -le "$most" ] || most=$n
+	done
+	wait "$supervisor"
+	assert_eq "$(jq -r .reason "$tmp/flood.json")" wall_timeout "how the flood ended"
+	assert_ge "$(scaled 10000)" "$(jq -r ".usage.wall_us / 1000 - $seconds * 1000 | floor" "$tmp/flood.json")" "milliseconds too late"
+	gone "$2" || fail "a command is left after a flood"
+}
+
+# None ends before the run does, so that what is counted one after the other is there at once.
+# Where so few have begun or were seen when its time is over, it gets more of it, but less than they take.
+for s in 4 12; do
+	flood $s 100s 77.7731
+	[ "$most" -lt 4 ] || break
+done
+assert_eq "$most" 4 "commands at once"
+assert_eq "$(jq -c '.network.mocks[0].exec | [.runs, .failures.run_ended.count]' "$tmp/flood.json")" '[4,4]'
+for s in 4 12; do
+	flood $s "$(scaled 50)ms" 77.7736
+	[ "$(jq '.network.mocks[0].exec.runs' "$tmp/flood.json")" -lt 12 ] || break
+done
+assert_ge "$(jq '.network.mocks[0].exec.runs' "$tmp/flood.json")" 12 "runs"
+assert_eq "$(jq '.network.mocks[0].exec | .runs == .failed' "$tmp/flood.json")" true "runs that failed"
+
+# What it leaves in the background ends with it.
+stub --mock 'a.example=exec:sh -c "setsid sleep 77.7732 >/dev/null 2>&1 & (sleep 77.7732 &) ; echo hi"' -- \
+	curl -sS http://a.example/
+assert_status 0
+assert_eq "$stdout" hi
+gone 77.7732 || fail "a command's daemon is left"
+
+# A bomb meets its limit of processes, and the payload is none the worse.
+stub --mock 'a.example=within:1s,exec:sh -c "f() { f | f & }; f; sleep 77.7733"' --mock 'b.example=body:well' -- sh -c '
+curl -sS -o /dev/null http://a.example/; curl -sS http://b.example/'
+assert_status 0
+assert_eq "$stdout" well
+gone 77.7733 || fail "a command's processes are left"
+
+# The run is over first: as soon as the command runs.
+end_when_it_runs()
+{
+	wait_until 30 runs 77.7734
+	echo end >"$tmp/over"
+}
+mkfifo "$tmp/over"
+exec 8<>"$tmp/over"
+end_when_it_runs &
+stub --mock 'a.example=within:100s,exec:sleep 77.7734' -- sh -c 'curl -sS http://a.example/ & read -r over' <&8
+wait $!
+exec 8>&-
+assert_status 0
+assert_eq "$(mock a.example 'exec.failures | tojson')" '{"run_ended":{"count":1,"last":"the run was over first"}}'
+gone 77.7734 || fail "a command outlives the run"
+
+# The supervisor is killed while a command runs.
+"$MENACE_RUN" -q -t 100 --net stub --mock 'a.example=within:100s,exec:sleep 77.7735' -- curl -sS http://a.example/ &
+supervisor=$!
+wait_until 30 runs 77.7735 || fail "no command runs"
+kill -KILL "$supervisor"
+wait "$supervisor" 2>/dev/null
+wait_until 10 gone 77.7735 || fail "a command outlives the supervisor"
+"$MENACE_RUN" -q -- true
+
+# It has a network of nobody, and no way to the payload's: not even its loopback is up.
+cat >"$tmp/reach.py" <<'PY'
+#!/usr/bin/python3
+import os, socket
+print(os.readlink("/proc/self/ns/net"))
+for address in ("127.0.0.1", 8080), ("198.18.0.1", 80), ("127.0.0.53", 53):
+    try:
+        socket.create_connection(address, 2)
+        print("reached")
+    except OSError as e:
+        print("denied")
+PY
+chmod +x "$tmp/reach.py"
+cat >"$tmp/payload.py" <<'PY'
+import os, socket, urllib.request
+s = socket.create_server(("127.0.0.1", 8080))
+said = urllib.request.urlopen("http://a.example/").read().decode().split("\n")
+print(said[0] != os.readlink("/proc/self/ns/net"), *said[1:])
+PY
+stub --mock "a.example=within:100s,exec:$tmp/reach.py" --ro "$tmp/payload.py:/payload.py" -- python3 /payload.py
+assert_status 0
+assert_eq "$stdout" "True denied denied denied "

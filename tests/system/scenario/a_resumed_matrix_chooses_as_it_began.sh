@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A matrix that takes its stubs from the history chooses from what was there when it began, though it is killed,
+# the history grows, and it is resumed
+#
+# any kernel
+
+. "${0%/*}/../../lib/system.sh"
+. "$repo/tests/lib/store.sh"
+need_root
+
+cat >"$tmp/flow.json" <<'END'
+{"schema": "menace.flow/1", "name": "grows", "combined": false, "stubs": {"word": {"type": "str"}},
+ "steps": [{"name": "take", "program": ["sleep", "0.2"], "stdin": "{{stub:word}}"}]}
+END
+# new_values SEED...: into the history.
+new_values()
+{
+	local seed
+
+	for seed; do
+		"$MENACE" flow run "$tmp/flow.json" --seed "$seed" --stub-strategy random >/dev/null || fail "no run"
+	done
+}
+inputs()
+{
+	jq -c '[.cells[] | [.n, .per_copy[0].inputs[0].value]]' "$1"
+}
+what=("$tmp/flow.json" --scenarios normal -p '{"SCENARIO_NAME": "past", "SANDBOX_STUB_STRATEGY": "history"}' -s 5)
+new_values 1 2 3 4
+cp -r "$tmp/kept" "$tmp/past"
+cp -r "$tmp/kept" "$tmp/before"
+"$MENACE" scenario run "${what[@]}" -r 3 --json --store "$tmp/before/menace.db" >"$tmp/whole" || fail "no matrix"
+assert_eq "$(jq '[.cells[] | select(.scenario == "past" and .arm == "on") | .per_copy[0].inputs[0].value] | unique | length > 1' "$tmp/whole")" \
+	true "one value alone was chosen"
+
+# unfinished: sets $id to the matrix that is not over; fails if there is none.
+unfinished()
+{
+	id=$("$MENACE" query 'SELECT matrix FROM matrices WHERE ended_us IS NULL' --json | jq -r .matrix)
+	[ -n "$id" ]
+}
+has_cells()
+{
+	local n
+
+	n=$("$MENACE" query 'SELECT count(*) AS n FROM cells' --json | jq .n)
+	[ "${n:-0}" -ge 2 ]
+}
+# kill_when READY REPLICATES: a matrix, as soon as READY; fails if it was over before.
+kill_when()
+{
+	"$MENACE" scenario run "${what[@]}" -r "$2" >/dev/null 2>&1 &
+	pid=$!
+	wait_until 40 "$1" || fail "never: $1"
+	kill -KILL "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	unfinished
+}
+# With the history as it was.
+kill_midway()
+{
+	new_store
+	cp -r "$tmp/past/." "${store%/*}" || fail "cannot copy the store"
+	kill_when has_cells 3
+}
+patiently kill_midway || fail "it was over before it was killed"
+new_values 11 12 13 14 15 16 17 18
+menace scenario run --resume "$id" --json
+assert_status 0
+assert_eq "$(inputs "$tmp/stdout")" "$(inputs "$tmp/whole")"
+assert_eq "$(find "$store.flows" -mindepth 1)" "" "left beside the store"
+
+# Where what it began with is gone, it says so.
+is_begun()
+{
+	unfinished || ! kill -0 "$pid" 2>/dev/null
+}
+patiently kill_when is_begun 1 || fail "it was over before it was killed"
+rm "$store.flows/$id/history.json" || fail "it keeps nothing of the history"
+menace scenario run --resume "$id"
+assert_status 0
+assert_contains "$stderr" "what was known of stubs when this began is not there any more"
