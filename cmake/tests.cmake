@@ -1,14 +1,48 @@
-# Tests, one CTest label a folder of tests/:
+# Tests.  The folder of a test is its kind, which is a CTest label:
 #
 #   unit    tests/unit/test-NAME.c         a cmocka program
 #   priv    tests/priv/test-NAME.c         likewise, needs root
 #   system  tests/system/TOPIC/NAME.sh     a script that runs menace-run
 #   fuzz    tests/fuzz/fuzz-NAME.c         its corpus replayed; a libFuzzer program with MENACE_FUZZ
 #
+# Lines in the head of a test say where it runs.  They become labels, too:
+#
+#   # lane: soak|engine|machine     in that lane and not in the gate; without one: gate
+#   # kernel                        in the VM lane as well
+#   # security                      never run again when it fails
+#   # sanitizers                    in the gate with ASan and UBSan as well
+#   # serial                        nothing runs beside it
+#   # minutes N                     it is ended after that, and not after what ctest --timeout says
+#
 # tests/helpers/NAME.c are static programs that run inside the sandbox.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
 set(test_libraries mr_section mr_flow mr_docker mr_qemu mr_backend mr_scenario mr_input mr_export mr_store mr_spool mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
+
+# menace_place_test(TEST FILE KIND): its labels and properties, from the first lines of its file.
+function(menace_place_test test file kind)
+  set(lane gate)
+  file(STRINGS ${file} words REGEX "^(#| \\*) (lane: [a-z]+|kernel|security|sanitizers|serial|minutes [0-9]+)( .*)?$"
+    LIMIT_INPUT 3000)
+  foreach(word ${words})
+    string(REGEX REPLACE "^(#| \\*) " "" word "${word}")
+    if(word MATCHES "^lane: ([a-z]+)")
+      set(lane ${CMAKE_MATCH_1})
+      if(NOT lane MATCHES "^(soak|engine|machine)$")
+        message(FATAL_ERROR "${file}: lane ${lane}: not one of soak, engine, machine")
+      endif()
+    elseif(word MATCHES "^minutes ([0-9]+)")
+      math(EXPR seconds "${CMAKE_MATCH_1} * 60")
+      set_tests_properties(${test} PROPERTIES TIMEOUT ${seconds})
+    elseif(word MATCHES "^serial")
+      set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE)
+    else()
+      string(REGEX REPLACE " .*" "" word "${word}")
+      list(APPEND labels ${word})
+    endif()
+  endforeach()
+  set_tests_properties(${test} PROPERTIES LABELS "${kind};${lane};${labels}" SKIP_RETURN_CODE 77)
+endfunction()
 
 function(menace_cmocka_tests label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/test-*.c)
@@ -17,8 +51,7 @@ function(menace_cmocka_tests label)
     add_executable(${label}-${name} ${source} ${ARGN})
     target_link_libraries(${label}-${name} PRIVATE ${test_libraries} PkgConfig::CMOCKA)
     add_test(NAME ${label}/${name} COMMAND ${label}-${name})
-    set_tests_properties(${label}/${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77
-      TIMEOUT 300)
+    menace_place_test(${label}/${name} ${source} ${label})
   endforeach()
 endfunction()
 
@@ -84,22 +117,9 @@ foreach(script ${system_tests})
   string(REGEX REPLACE "\\.sh$" "" name ${script})
   set(path ${CMAKE_SOURCE_DIR}/tests/system/${script})
   add_test(NAME system/${name} COMMAND bash ${path})
-  set_tests_properties(system/${name} PROPERTIES LABELS system SKIP_RETURN_CODE 77 TIMEOUT 300
+  menace_place_test(system/${name} ${path} system)
+  set_tests_properties(system/${name} PROPERTIES
     ENVIRONMENT "MENACE_RUN=$<TARGET_FILE:menace-run>;MENACE=$<TARGET_FILE:menace>;MENACE_STORE=none;MENACE_HELPERS=${CMAKE_BINARY_DIR}/bin/helpers")
-  file(STRINGS ${path} serial REGEX "^# serial" LIMIT_COUNT 1)
-  if(serial)
-    set_tests_properties(system/${name} PROPERTIES RUN_SERIAL TRUE)
-  endif()
-  file(STRINGS ${path} minutes REGEX "^# minutes [0-9]+$" LIMIT_COUNT 1)
-  if(minutes)
-    string(REGEX REPLACE "^# minutes " "" minutes ${minutes})
-    math(EXPR seconds "${minutes} * 60")
-    set_tests_properties(system/${name} PROPERTIES TIMEOUT ${seconds})
-  endif()
-  file(STRINGS ${path} any_kernel REGEX "^# any kernel" LIMIT_COUNT 1)
-  if(any_kernel)
-    set_property(TEST system/${name} APPEND PROPERTY LABELS any-kernel)
-  endif()
 endforeach()
 
 # Every fuzz target is a regression test: its corpus runs in the ordinary suite.
@@ -113,7 +133,7 @@ foreach(source ${fuzz_targets})
     target_link_libraries(replay-${topic} PRIVATE mr_stub)
   endif()
   add_test(NAME fuzz/${topic} COMMAND replay-${topic} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${topic})
-  set_tests_properties(fuzz/${topic} PROPERTIES LABELS fuzz TIMEOUT 300)
+  menace_place_test(fuzz/${topic} ${source} fuzz)
   if(MENACE_FUZZ)
     add_executable(${name} ${source})
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)

@@ -9,9 +9,8 @@
 #
 # and then says run, and what must be true.  It ends with 0 when everything was,
 # with 1 at the first thing that was not, and with 77 when a need_* finds
-# something missing (it prints which).  A line "# serial" keeps other tests from
-# running beside it: every test that says check_leaks needs one.  "# minutes N" is the time of a test that may
-# need more than five on a slow machine.
+# something missing (it prints which).  Lines like "# lane: soak" in its head say where it belongs:
+# docs/TESTING.md has them.
 #
 # A process costs more here than all else a test does, some milliseconds where pages are translated in
 # software: what each test needs is done by the shell itself.
@@ -405,39 +404,124 @@ assert_refused()
 
 # --- leaks -----------------------------------------------------------------
 
-# Sets leaks_now: everything of ours that the kernel or a file system holds now, as its keys.
+# A test that looks for leaks has a scope of its own: a control group in each hierarchy, a mount namespace with
+# tmpfs on /run/menace and a bpf file system there.  What others do meanwhile is outside of it.
+#
+# Sets own_groups: the folders of this process's groups, one for each hierarchy.
+find_own_groups()
+{
+	local id controllers path root place rest
+
+	own_groups=()
+	while IFS=: read -r id controllers path; do
+		while read -r _ _ _ root place rest; do
+			case $controllers in
+			'') [[ $rest == *' - cgroup2 '* ]] || continue ;;
+			*) [[ $rest == *' - cgroup '* && ,${rest##* }, == *",${controllers%%,*},"* ]] || continue ;;
+			esac
+			[ "$root" = / ] || path=${path#"$root"}
+			own_groups+=("$place${path%/}")
+			break
+		done </proc/self/mountinfo
+	done </proc/self/cgroup
+}
+
+# enter_group FOLDER: this process, into a new group there.  A group of cpusets takes nobody before it has processors.
+enter_group()
+{
+	local file
+
+	mkdir -- "$1" || return 1
+	if [ -e "$1/cpuset.mems" ] && [ ! -e "$1/cgroup.controllers" ]; then
+		for file in cpuset.cpus cpuset.mems; do
+			cat "${1%/*}/$file" >"$1/$file" || return 1
+		done
+	fi
+	echo $$ >"$1/cgroup.procs"
+}
+
+# leave_scope: what is left in the test's groups ends, and they go.
+leave_scope()
+{
+	local group left=0
+
+	for group in "${own_groups[@]}"; do
+		echo $$ >"$group/cgroup.procs"
+	done
+	for group in "${own_groups[@]}"; do
+		[ ! -e "$group/$scope/cgroup.kill" ] || echo 1 >"$group/$scope/cgroup.kill"
+	done
+	for group in "${own_groups[@]}"; do
+		wait_until 10 remove_groups "$group/$scope" || { echo "FAIL: $group/$scope cannot be removed" && left=1; }
+	done
+	return $left
+}
+
+# shellcheck disable=SC2317 # called by name
+remove_groups()
+{
+	[ ! -d "$1" ] || find "$1" -depth -type d -exec rmdir {} + 2>/dev/null
+	[ ! -d "$1" ]
+}
+
+# The test begins once more in its scope; the caller waits, and takes the scope away.
+begin_in_scope()
+{
+	local group code child
+
+	remove_tmp || exit 1
+	trap - EXIT
+	find_own_groups
+	scope=menace-test.$$-$SRANDOM
+	for group in "${own_groups[@]}"; do
+		enter_group "$group/$scope" || { echo "FAIL: cannot make the group $group/$scope" && leave_scope && exit 1; }
+	done
+	# shellcheck disable=SC2016 # for the shell inside
+	MENACE_TEST_SCOPE=$scope unshare --mount --propagation private bash -c 'mkdir -p -m 755 /run/menace &&
+		mount -t tmpfs -o mode=755 menace-test /run/menace && exec bash "$@"' bash "$0" &
+	child=$!
+	trap 'kill -TERM $child' INT TERM HUP
+	until wait "$child"; code=$?; ! kill -0 "$child" 2>/dev/null; do :; done
+	leave_scope || code=1
+	exit "$code"
+}
+
+# Sets leaks_now: everything in the scope that the kernel or a file system holds now, as its keys.  A host with
+# nothing but v2 has the groups of root's runs in its root, where those of others come and go.
 declare -A leaks_now=() leaks_before=() leaks_left=()
 list_ours()
 {
-	local line number root place rest file
+	local line number root place rest pid link
 
 	leaks_now=()
 	while IFS= read -r line; do
-		[[ $line != net:* ]] || line="network namespace $line"
 		leaks_now[$line]=1
 	done < <(
-		find /sys/fs/cgroup -mindepth 1 -type d -path '*/menace/*' -printf 'cgroup %p\n' 2>/dev/null
+		find "${own_groups[@]}" -mindepth 1 -type d -path '*/menace/*' -printf 'cgroup %p\n' 2>/dev/null
+		[ "$host_cgroups" != v2 ] || find /sys/fs/cgroup/menace -mindepth 1 -type d -printf 'cgroup %p\n' 2>/dev/null
 		find /run/menace -xdev -type f ! -name kvm-fails ! -name 'template-*' -printf 'lease %p\n' 2>/dev/null
-		readlink /proc/[0-9]*/ns/net 2>/dev/null
 	)
 	# Where the programs in the kernel are pinned for all later runs stays.
 	while read -r _ _ number root place rest; do
 		[ "$place" = /run/menace/bpf ] || leaks_now["mount $number $place"]=1
 		[[ $rest != *'- nsfs '* ]] || leaks_now["pinned namespace $root"]=1
 	done </proc/self/mountinfo
-	for file in /proc/[0-9]*/cgroup; do
-		{ [[ $(<"$file") != */menace/* ]]; } 2>/dev/null || leaks_now["process $file"]=1
-	done
-	for file in /proc/[0-9]*/comm; do
-		{ [[ $(<"$file") != menace-run ]]; } 2>/dev/null || leaks_now["process $file"]=1
+	for pid in $(find "${own_groups[@]}" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u); do
+		link=$(readlink "/proc/$pid/ns/net" 2>/dev/null) && leaks_now["network namespace $link"]=1
+		case $(cat "/proc/$pid/comm" 2>/dev/null) in
+		menace* | '') [ ! -d "/proc/$pid" ] || leaks_now["process $pid"]=1 ;;
+		*) ! grep -qs '/menace/' "/proc/$pid/cgroup" || leaks_now["process $pid"]=1 ;;
+		esac
 	done
 }
 
-# check_leaks: now, and again when the test has passed; the test must be serial.
+# check_leaks: now, and again when the test has passed.  To be said before the test makes anything.
 check_leaks()
 {
 	local line
 
+	[ -n "${MENACE_TEST_SCOPE-}" ] || [ "$EUID" -ne 0 ] || begin_in_scope
+	find_own_groups
 	list_ours
 	for line in "${!leaks_now[@]}"; do
 		leaks_before[$line]=1

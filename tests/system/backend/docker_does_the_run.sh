@@ -3,8 +3,7 @@
 #
 # A run in a container means what it means natively, but for what is said to be lost
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

@@ -3,8 +3,7 @@
 #
 # A run whose lease is held, but says what only another version reads, lives: nobody removes its container
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

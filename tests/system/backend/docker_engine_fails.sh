@@ -3,8 +3,7 @@
 #
 # Whatever an engine does, a run ends in time, says what is wrong, and leaves nothing
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

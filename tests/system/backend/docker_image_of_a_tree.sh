@@ -3,8 +3,7 @@
 #
 # An image is made of a tree of files, runs as one, and nobody else's is listed, renamed or removed
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

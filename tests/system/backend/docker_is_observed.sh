@@ -6,8 +6,7 @@
 #
 # Kept out of the VM lane by its time alone; there it is what a host of pure v2 shows.
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,8 +3,7 @@
 #
 # An engine with a pool that is killed, started again or hangs: clear words in time, and nothing wrong is used
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

@@ -3,8 +3,7 @@
 #
 # A run in a prepared container shows what one in a new container shows, and each is used once
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

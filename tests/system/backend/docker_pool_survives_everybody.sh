@@ -5,8 +5,7 @@
 #
 # MENACE_POOL_RUNS: how many runs there are beside a cleaner (40).
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

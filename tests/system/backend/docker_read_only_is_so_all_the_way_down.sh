@@ -4,8 +4,7 @@
 # What is mounted below a folder that --ro shows, or below one of the system's, is not writable in a container: an
 # engine that cannot see to that is not asked to run it
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

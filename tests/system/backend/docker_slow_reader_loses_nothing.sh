@@ -3,8 +3,7 @@
 #
 # The container has ended long before its last bytes are read: they wait, until the caller says to end
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

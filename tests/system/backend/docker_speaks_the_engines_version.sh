@@ -3,7 +3,6 @@
 #
 # Every engine is spoken to in the newest version of its API that both know; one that has none of ours is told
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

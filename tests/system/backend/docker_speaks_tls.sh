@@ -3,7 +3,6 @@
 #
 # An engine by TCP is spoken to by TLS, each side knowing who the other is, and else not at all
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,6 @@
 # The files of a docker run that was killed go without an engine, by cleanup and by the next start;
 # those of a run that lives stay
 #
-# any kernel
 # serial
 
 . "${0%/*}/../../lib/system.sh"

@@ -3,7 +3,6 @@
 #
 # Without an engine what dead supervisors left is purged all the same, and units call for it
 #
-# any kernel
 # serial
 
 . "${0%/*}/../../lib/system.sh"

@@ -4,7 +4,6 @@
 # Lines that are no spec, or ask for what cannot be, have a result of their own
 # with the line's number; all others run
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,7 +3,6 @@
 #
 # A run that ends before it began, in the last slot there is, does not keep the next request waiting
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 need_unprivileged_user

@@ -4,7 +4,6 @@
 # Results larger than any pipe wait for their reader; a reader that leaves ends
 # the batch
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

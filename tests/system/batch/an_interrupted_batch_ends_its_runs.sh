@@ -3,7 +3,6 @@
 #
 # SIGTERM ends the runs that live, each with its result, starts no other, and
 # leaves nothing
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,7 +3,6 @@
 #
 # Three hundred runs through reused slots leave no process, group, mount, lease
 # or descriptor
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,6 @@
 # 32 runs at once need more open files than an ordinary soft limit allows: it is raised, for us and not
 # for the programs, and where the hard limit is as low, the runs get what there is
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

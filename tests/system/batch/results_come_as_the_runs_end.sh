@@ -4,7 +4,6 @@
 # A result is there as soon as its run is over, while the input is still open
 # and others run
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,6 @@
 # One result for each spec, whatever the number at once, told apart by
 # batch_index; each with its own output, exit and identity
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

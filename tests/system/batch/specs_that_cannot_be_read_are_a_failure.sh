@@ -4,7 +4,6 @@
 # A batch whose specs cannot be read does not look like an empty one, nor does one that is asked for
 # what only a single run has
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

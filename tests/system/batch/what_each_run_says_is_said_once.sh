@@ -4,7 +4,6 @@
 # A warning that every run of a batch would repeat is written once, and its count at the end; different
 # ones are all written, and a run alone says what it always said
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

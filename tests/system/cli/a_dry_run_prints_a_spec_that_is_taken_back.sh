@@ -4,7 +4,6 @@
 # What --dry-run prints as .spec is a document: --spec takes it unchanged and means
 # the same by it, whatever it was made from
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,7 +3,6 @@
 #
 # --dry-run prints the resolved request and what the host can enforce; no group,
 # no lease, no file is made and nothing is run
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 

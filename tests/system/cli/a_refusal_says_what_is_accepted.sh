@@ -3,7 +3,6 @@
 #
 # The whole message of refused values: item, value, what is accepted
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

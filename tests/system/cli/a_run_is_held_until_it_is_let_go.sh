@@ -5,7 +5,6 @@
 # input is its own, and a caller who interrupts it, goes away or is killed has it never begin
 #
 # serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 need_program jq

@@ -3,7 +3,6 @@
 #
 # --spec FILE and - : program or snippet, arguments, environment, mounts, knobs
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

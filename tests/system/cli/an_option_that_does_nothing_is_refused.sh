@@ -3,7 +3,6 @@
 #
 # A command of menace knows the options that it heeds, and refuses the others
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # A bad value is refused with exit 2, nothing on standard output, and the item,
 # the value and what is accepted in the message; nothing is started or made
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,6 @@
 # menace with its standard streams closed: no file of its own takes their numbers, and what it
 # cannot print or read is an error as ever
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

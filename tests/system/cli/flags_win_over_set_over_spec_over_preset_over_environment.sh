@@ -3,7 +3,6 @@
 #
 # The order of precedence, whatever the order on the command line
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,7 +3,6 @@
 #
 # Installed below any prefix, the programs and their manual pages are all there and find each other
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

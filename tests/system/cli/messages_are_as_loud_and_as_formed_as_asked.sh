@@ -3,7 +3,6 @@
 #
 # -q, -v, --log-format, --summary; --version and --help run nothing
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,6 @@
 # --ro, --rw, --tmpfs and --hide, nested in each other, give the same tree in
 # any order of the options
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

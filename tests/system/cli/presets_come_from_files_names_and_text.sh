@@ -4,7 +4,6 @@
 # -p takes a file, a built-in name or JSON; what it cannot enforce is refused
 # unless it is named as best effort
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,6 @@
 # A snippet is run by its shebang first, then by its extension, then as it is;
 # --lang wins over all; -c and - take the text
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,6 @@
 # Input by pipe, file and --stdin, binary and large; what a program leaves unread
 # of a file stays for the next one
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

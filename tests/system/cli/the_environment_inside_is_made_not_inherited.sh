@@ -4,7 +4,6 @@
 # The program sees the variables that --env and --env-pass give it and a few of
 # ours; never the caller's others
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,6 @@
 # The exit status is the program's own, or tells what else ended the run; the
 # result's reason tells them apart where they look alike
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

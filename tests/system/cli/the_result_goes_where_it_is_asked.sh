@@ -3,7 +3,6 @@
 #
 # --json FILE, FD:N and -; the program's output stays apart from it
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,6 @@
 # A full disk and closed descriptors: the message names the option and the target, and
 # nothing that was asked for is lost behind a status of 0
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

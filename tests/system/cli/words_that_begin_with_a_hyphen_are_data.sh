@@ -3,7 +3,6 @@
 #
 # After -- and after the program nothing is an option
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

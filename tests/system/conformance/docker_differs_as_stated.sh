@@ -3,8 +3,7 @@
 #
 # Every behaviour of tests/conformance in containers, where each difference is a stated loss
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

@@ -3,8 +3,7 @@
 #
 # Behaviours of tests/conformance in prepared containers: the same differences, and no others
 #
-# any kernel
-# serial
+# lane: engine
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

@@ -6,8 +6,7 @@
 #
 #	MENACE_QEMU_KERNEL=/var/cache/menace-vm/.../vmlinuz-... tests/conformance/run --backend qemu -j 2
 #
-# any kernel
-# serial
+# lane: machine
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"

@@ -4,7 +4,6 @@
 # The suite of behaviours fails where one is not as it must be, where what is around it fails, and where nothing
 # was looked at
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

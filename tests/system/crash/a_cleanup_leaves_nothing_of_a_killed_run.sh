@@ -4,6 +4,7 @@
 # menace-run is killed in the middle of a run with a workspace, mocks and a shaped link: after menace cleanup,
 # and no start in between, no process of it is there, no control group, mount, network namespace or queue of one
 # serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"

@@ -3,6 +3,7 @@
 #
 # Leases in a folder that somebody else owns or can write would let him decide
 # what is swept
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

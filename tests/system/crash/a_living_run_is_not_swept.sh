@@ -3,7 +3,7 @@
 #
 # A start sweeps what crashed runs left, but never a run that lives, even one
 # whose supervisor is stopped
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"

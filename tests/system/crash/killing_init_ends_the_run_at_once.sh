@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # SIGKILL of the sandbox's init from outside ends the whole tree and the run
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,7 +3,7 @@
 #
 # A payload killed from outside ended by a signal; it is no failure of ours and
 # nothing it started lives on
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

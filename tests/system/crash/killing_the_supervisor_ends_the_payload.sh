@@ -3,7 +3,7 @@
 #
 # SIGKILL of menace-run ends every process of the payload, with no new start and
 # whatever the payload ignores, detaches or stops
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"

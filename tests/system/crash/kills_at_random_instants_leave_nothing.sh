@@ -3,7 +3,7 @@
 #
 # menace-run killed by SIGKILL at random instants of set-up, run and tear-down:
 # after one new start nothing of all those runs is left
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/runs.sh"

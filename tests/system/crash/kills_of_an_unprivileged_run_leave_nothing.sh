@@ -3,7 +3,7 @@
 #
 # The same for a caller without rights: no process and no lease is left after
 # kills at random instants and one new start
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

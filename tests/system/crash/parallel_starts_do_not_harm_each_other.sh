@@ -3,7 +3,7 @@
 #
 # Eight menace-run at a time, each sweeping at its start, while some are killed:
 # no living run loses anything, and afterwards nothing is left
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/runs.sh"

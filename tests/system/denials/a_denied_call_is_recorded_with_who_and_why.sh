@@ -3,6 +3,7 @@
 #
 # A call that seccomp denies gives the errno of its rule, and a row with the
 # call, the process, the rule, the reason and what would allow it
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # Every attempt to reach a network has its address and port in the record, and
 # fails at once with the errno of a host without a route
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # A payload that makes ten thousand different denials cannot grow us or the
 # result, nor push the number of any of them out
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

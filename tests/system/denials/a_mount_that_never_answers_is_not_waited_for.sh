@@ -3,6 +3,7 @@
 #
 # What the host has in place of a file that the sandbox has not is told without asking any server for
 # it: the path is the program's choice, and a dead one would hold up all deadlines
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

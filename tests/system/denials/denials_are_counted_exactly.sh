@@ -3,6 +3,7 @@
 #
 # Ten thousand denials of one kind are one row with their exact number, and the
 # sums agree
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # --explain-denials says why an open failed and what would allow it; opens that
 # work, or that fail on any host, are no denials
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

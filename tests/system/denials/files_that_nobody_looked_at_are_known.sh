@@ -3,6 +3,7 @@
 #
 # What the host has in place of a file that the sandbox has not is told, also when the kernel has not
 # looked at it before
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

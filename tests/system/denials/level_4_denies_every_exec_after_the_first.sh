@@ -3,6 +3,7 @@
 #
 # At level 4 the program runs, but starts no other; each attempt has its path in
 # the record.  Memory that is writable and executable is denied
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

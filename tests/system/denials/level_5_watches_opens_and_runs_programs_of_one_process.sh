@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Level 5 watches every open without being asked to
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # Refusals that leave no record are named, by layer and with the reason, and a layer of which
 # nothing is recorded has no number
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

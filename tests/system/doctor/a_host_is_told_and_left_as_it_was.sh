@@ -3,7 +3,6 @@
 #
 # menace doctor: every feature by use, with errno, consequence and fix where it is not there;
 # what it made is gone afterwards
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

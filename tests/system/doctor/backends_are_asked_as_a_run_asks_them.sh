@@ -4,7 +4,6 @@
 # menace doctor says of a backend what a run would be told: an engine that fails, that speaks another API or that is
 # elsewhere, and a machine without its programs
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

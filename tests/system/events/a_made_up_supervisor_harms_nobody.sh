@@ -4,7 +4,6 @@
 # A user may write a lease by hand and play its supervisor: what root sees of it does not act,
 # is bounded, and is no time or state that nobody measured
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

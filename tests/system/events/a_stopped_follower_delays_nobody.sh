@@ -4,7 +4,6 @@
 # A follower that does not read costs the run nothing, and is told how much it missed: what
 # was shown and what was not make the whole
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

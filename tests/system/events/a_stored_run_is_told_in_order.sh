@@ -4,7 +4,6 @@
 # menace events tells every fork, program, end, crash, victim and denial of a stored run, by
 # time; types can be chosen
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # A follower gets what was there and what comes, each once and in order, and ends with the
 # run; afterwards the store tells the same
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

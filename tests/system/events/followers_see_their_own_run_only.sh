@@ -4,7 +4,6 @@
 # Sixteen runs of one process at once, four followers: each sees its run whole and
 # nothing of another
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,8 +3,6 @@
 #
 # A killed follower leaves the run alone, a killed supervisor ends the follower, and no name,
 # socket or process of either is left
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # What a program chose as a name, argument or path is shown and does not act, while it runs
 # and afterwards; nor what the caller called the run
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

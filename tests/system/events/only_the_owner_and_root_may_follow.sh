@@ -3,7 +3,6 @@
 #
 # A user neither sees nor follows a run of root's; his own he does, and root sees it too
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # menace-send verifies certificates: one that nobody vouches for gets nothing, one that --ca names and
 # that is of the host gets all
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # menace export --output: the file is there whole or as it was before, nothing else is left in its
 # folder, and nothing but a regular file is replaced
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

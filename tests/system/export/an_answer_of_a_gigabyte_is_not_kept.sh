@@ -3,7 +3,6 @@
 #
 # A receiver that answers a GiB costs the sender no memory worth the name
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

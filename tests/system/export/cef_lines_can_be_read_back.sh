@@ -3,7 +3,6 @@
 #
 # menace export --format cef: headers and extensions keep apart what hostile names put into them
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

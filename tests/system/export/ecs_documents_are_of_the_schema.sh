@@ -3,7 +3,6 @@
 #
 # menace export --format ecs: fields of the Elastic Common Schema with their types, one document a line
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

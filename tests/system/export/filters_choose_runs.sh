@@ -3,7 +3,6 @@
 #
 # menace export takes the filters of menace runs, in each format
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

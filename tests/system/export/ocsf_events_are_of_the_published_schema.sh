@@ -4,7 +4,6 @@
 # menace export --format ocsf: each line has what OCSF 1.8.0 requires of its class, with facts of real
 # runs and with those of every table
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # libcurl is in menace-send and in nothing else: not in menace-run, not in menace, neither linked nor
 # named
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # menace export --format otlp: each number of the database is in the metrics, each row in the logs,
 # nothing else is, in the JSON encoding of OTLP; to a file, and to a receiver that decodes it
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,7 +3,6 @@
 #
 # Prometheus' own tool has nothing to say about names, units and help of the metrics
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

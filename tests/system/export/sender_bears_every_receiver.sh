@@ -3,7 +3,6 @@
 #
 # menace-send: what a receiver may answer, and what it may do instead of answering
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

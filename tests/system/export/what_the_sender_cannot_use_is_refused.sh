@@ -3,7 +3,6 @@
 #
 # menace-send refuses addresses, headers and lines before it speaks to anybody, and tells no secret
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # Bursts of concurrency_spike that come late come one after the other: at no time are there more tasks than a
 # burst has, or the payload would be refused its own
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 need_root

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# any kernel
 #
 # flaky_upstream fails exactly F of R requests, schema_drift changes exactly M of C JSON answers in
 # one field, api_latency makes some late, credentials are refused and bytes of answers damaged: what the

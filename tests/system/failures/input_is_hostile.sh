@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# any kernel
 #
 # hostile_input puts an input of the shipped ones in the place of standard input: to the byte, by
 # seed, class or id, and told with how much of it was read; a weak program falls over it

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# serial
 #
 # cpu_spike is busy for a fifth of each second, beside the payload, which waits as long; concurrency_spike fills the
 # payload's group up to its limit, which the payload then meets; both leave nothing, also when

@@ -4,7 +4,6 @@
 # network loses packets and network_partition whole destinations, which the seed decides: what the
 # program does not get is what is told
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# any kernel
 #
 # user_misuse hands a program wrong arguments, hidden and denied files, damaged configurations and wrong variables,
 # by seed, each told by class and never by value; the workspace is not changed, and neither is it said to be

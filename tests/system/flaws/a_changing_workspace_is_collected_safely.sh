@@ -3,6 +3,7 @@
 #
 # CVE-2024-28185 as a race: the payload's children go on exchanging files for links while
 # the run ends; nothing of the host is read
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2025-52565: the terminal was bound over the image's /dev/console by its path
 # /dev/pts/N, either of which could be a link
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,6 +4,7 @@
 # CVE-2019-16884, CVE-2019-19921, CVE-2023-27561, CVE-2023-28642, CVE-2025-52881: an
 # image brings a /proc of its own, so that what the runtime writes there goes nowhere,
 # or elsewhere
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

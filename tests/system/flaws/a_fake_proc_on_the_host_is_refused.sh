@@ -3,6 +3,7 @@
 #
 # CVE-2025-52881: where our own /proc is not one, id maps and limits written there
 # would vanish; no run may begin
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

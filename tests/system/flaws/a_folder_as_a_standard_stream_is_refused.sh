@@ -3,6 +3,7 @@
 #
 # nsjail, change 268: a folder as standard input is a right to the file system
 # (fchdir, openat)
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2021-30465, CVE-2024-45310: what was checked is exchanged for a link before it
 # is mounted
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2026-41579, CVE-2026-47766: /dev of the image is a link, so that devices are
 # made on the host
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

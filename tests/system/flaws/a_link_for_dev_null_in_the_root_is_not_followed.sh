@@ -3,6 +3,7 @@
 #
 # CVE-2025-31133: masks were made of the image's own /dev/null, which was a link to
 # what should be masked
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2026-87766, CVE-2025-24965: a parent folder of a mount point is a link in the
 # workspace or the image, and the mount point is made where it leads
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

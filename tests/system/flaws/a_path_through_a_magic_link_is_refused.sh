@@ -3,6 +3,7 @@
 #
 # CVE-2024-21626, the other half: no path of the request is walked through
 # /proc/PID/fd, cwd or root, inside or outside
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

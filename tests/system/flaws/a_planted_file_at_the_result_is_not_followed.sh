@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # CVE-2024-28185: what the runtime writes goes through a link planted in its place
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

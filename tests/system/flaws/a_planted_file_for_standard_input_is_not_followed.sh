@@ -3,6 +3,7 @@
 #
 # CVE-2024-28185 read: a link that an earlier run left in place of the file, or the folder,
 # that standard input is taken from would give the program what only the caller may read
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

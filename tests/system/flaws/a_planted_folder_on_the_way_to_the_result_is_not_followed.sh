@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # CVE-2024-28185, one folder further up: a link in place of a parent of the result
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2024-28185 for --keep-changes, one folder further up: a link in place of a parent of
 # the folder that what changed is copied to
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

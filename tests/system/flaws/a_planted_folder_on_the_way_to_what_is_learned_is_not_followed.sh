@@ -3,6 +3,7 @@
 #
 # CVE-2024-28185 for menace learn: the program puts a link in place of the folder that
 # its policy is to be written to
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

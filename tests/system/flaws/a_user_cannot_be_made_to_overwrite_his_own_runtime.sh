@@ -3,6 +3,7 @@
 #
 # CVE-2019-5736 where file permissions do not help: the caller owns the binary, and
 # the payload is he himself in a user namespace
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,7 +3,7 @@
 #
 # CVE-2025-66479: an empty list of allowed domains meant "no network sandbox"
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

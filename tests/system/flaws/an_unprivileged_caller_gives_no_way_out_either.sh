@@ -3,6 +3,7 @@
 #
 # The same in a user namespace whose owner is the caller (CVE-2022-0185, CVE-2024-1086):
 # none of its rights reach the payload
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

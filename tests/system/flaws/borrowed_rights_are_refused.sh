@@ -3,6 +3,7 @@
 #
 # CVE-2020-5291: a set-user-ID helper could be driven by its caller.  Ours refuses to
 # run with rights that its caller does not have
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

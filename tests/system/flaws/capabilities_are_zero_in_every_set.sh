@@ -3,6 +3,7 @@
 #
 # CVE-2022-27650, CVE-2022-29162: inheritable capabilities stay set across exec, and a
 # program with file capabilities gets them back
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

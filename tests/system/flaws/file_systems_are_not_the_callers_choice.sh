@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # isolate before 2.6: rules took any file system type and any device
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,7 @@
 # Each of the shipped hostile inputs, given to menace itself wherever it reads something: it is refused or taken
 # as the data that it is; nothing dies of it, nothing is executed, and what the program gets is the same bytes
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

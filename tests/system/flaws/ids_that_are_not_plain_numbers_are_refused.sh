@@ -3,7 +3,7 @@
 #
 # CVE-2026-30892: a user id that cannot be parsed became another user, root at worst
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2024-21626: a descriptor of a folder of the host that the payload inherits is
 # a way out, by fchdir or as /proc/self/fd/N
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2016-9962: a process of the runtime in the sandbox that can be traced gives
 # away what it holds of the host
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2017-5226 (TIOCSTI), CVE-2019-10063 and CVE-2019-7303 (the same with a 33rd bit
 # that the kernel ignores), CVE-2023-28100 (TIOCLINUX)
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2024-28185 for what is collected: the payload chose every name, and leaves links
 # where files of the host would be read or written
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,7 @@
 # CVE-2024-32462 (a program named --bind became an option), CVE-2020-17367 (options after
 # "--"), CVE-2020-17368 (shell characters in a file name)
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,6 +4,7 @@
 # CVE-2022-0185 (fsopen in a user namespace), CVE-2022-0492 (mounting a hierarchy),
 # CVE-2024-1086 (nf_tables in a user namespace) and the flaws of overlayfs there: the
 # code that they need is out of reach
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

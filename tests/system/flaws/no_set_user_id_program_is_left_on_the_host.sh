@@ -3,6 +3,7 @@
 #
 # What the payload makes in a --rw folder is its owner's on the host: with a set-user-ID
 # bit it would give that owner's rights, here root's, to whoever starts it there
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # isolate before 2.6: a rule for a path that may or may not be there told whether it is.
 # Neither the payload nor a caller without rights learns what exists on the host
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

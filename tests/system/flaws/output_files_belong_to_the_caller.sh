@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # isolate before 2.6: the meta file was opened with the caller's user but root's group
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

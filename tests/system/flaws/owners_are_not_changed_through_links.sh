@@ -3,6 +3,7 @@
 #
 # CVE-2024-28189: a chown of what the payload left follows a link, or reaches a file of
 # the host by a second name
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -6,6 +6,7 @@
 #
 # The runtime attacked is a copy that everyone may write, and the helper writes to
 # no other file.
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2022-31214 and relatives: a process outside is taken for one of ours, or the
 # other way round.  Signals of the payload stay inside, those of the supervisor too
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2024-29021: the network is on by default, and a service of the host that trusts
 # its own addresses answers
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

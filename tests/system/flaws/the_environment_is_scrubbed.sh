@@ -3,6 +3,7 @@
 #
 # CVE-2021-26910, CVE-2017-5180 and relatives: a variable of the caller makes the runtime
 # or the shell it starts run something else
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,6 +4,7 @@
 # CVE-2021-41133: a list of denied calls did not know the newer ones
 #
 # Each call of the list, with arguments that the kernel would refuse in another way
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,6 +4,7 @@
 # CVE-2026-41163: the half with few rights drives the half with more by ptrace.  Our init,
 # which has rights in its namespaces until the payload starts, is not dumpable, even
 # for processes of the same user outside
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # CVE-2024-28185: the run script is written, by root, through a link planted in the
 # box; a mask is copied from there (CVE-2025-31133)
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # CVE-2025-59532: the working directory, chosen by the model, became the writable root
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

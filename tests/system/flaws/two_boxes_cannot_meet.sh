@@ -4,6 +4,7 @@
 # isolate before 2.6: boxes shared /dev/shm, and talked by keyrings, vsock and flock() on files
 # that both may read.  Two runs at once look for each other's signs in every channel that needs
 # no common writable file
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/meet.sh"

@@ -8,8 +8,6 @@
 . "$repo/tests/lib/store.sh"
 need_root
 check_leaks
-# serial
-# any kernel
 
 nap=0.5
 [ "$MENACE_SLOWDOWN" -eq 1 ] || nap=3

@@ -4,14 +4,12 @@
 # While a plugin of stubs is waited for, signals end it and what waits, the cells of a matrix go on, and a
 # menace-run that does not end it in time is ended itself
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 need_cgroups
 check_leaks
-# serial
 
 printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/slow"
 cat >"$tmp/flow.json" <<'END'

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# any kernel
 #
 # A step for a system that cannot be had here is not run on the host: it is told as skipped, for want
 # of an image, and no failure of the program.

@@ -4,7 +4,6 @@
 # What a workflow names lies in its own folder: absolute paths, "..", links and what is no file are refused
 # before anything starts, and a mistake is told by its place
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,14 +4,12 @@
 # Steps run in their order, see their own files, variables and mocks and nobody else's, and each is told
 # with the documented numbers; what no mock answers is refused, and all steps together are run last
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 need_system_program python3
 check_leaks
-# serial
 
 mkdir "$tmp/w" "$tmp/w/tree"
 echo 'from a file' >"$tmp/w/data.txt"

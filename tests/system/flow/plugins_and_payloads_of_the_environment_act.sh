@@ -5,7 +5,6 @@
 # payloads that it lists are among those of the strategy hostile, named by what they are; lists that are
 # none are refused
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -13,7 +12,6 @@ need_root
 need_cgroups
 need_system_program python3
 check_leaks
-# serial
 
 mkdir "$tmp/w"
 echo of-the-host >"$tmp/w/secret"

@@ -4,7 +4,6 @@
 # A plugin makes up a value in a sandbox, with little time and memory and no network; whatever goes wrong
 # with it is told, and nothing is run in place of it
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -12,7 +11,6 @@ need_root
 need_cgroups
 need_system_program python3
 check_leaks
-# serial
 
 export TMPDIR=$tmp/temporary
 mkdir "$tmp/w" "$TMPDIR"

@@ -4,7 +4,6 @@
 # Whatever a strategy makes of a secret (a member or a stub or a place that is called so, the content of a
 # variable), the store has a marker of it: how it was made and how long it is
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # The values of a workflow's stubs are decided by a seed and told; the store remembers them and how it went,
 # and no variable, no preset and nothing that is named as a secret is
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # Of all steps together each is where it would be alone: behind what it needs, however the document lists
 # them, and with its files in the workspace, wherever it works
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

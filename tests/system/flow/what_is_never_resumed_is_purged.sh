@@ -4,7 +4,6 @@
 # Workflows and matrices that were killed and not resumed go when they are old enough, with their files: never one
 # that is being run, nor one of whose runs is held; and what a killed one left without a store goes at the next start
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,7 +3,6 @@
 #
 # Workflows are added once, listed, shown, run by their number without their files, and removed
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,7 @@
 #
 # .git may be a folder, a file (a worktree's), a link or missing: hiding it holds, or the run
 # does not start
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # Nothing that the caller left set reaches the payload: signals, masks, limits, umask,
 # niceness apart, session, keyrings
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # A payload that takes over every signal, detaches and stops its own group is ended in
 # time all the same
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

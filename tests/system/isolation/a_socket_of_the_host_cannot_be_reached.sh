@@ -3,6 +3,7 @@
 #
 # A socket such as docker's is root on the host: it is not there, and is not let in as
 # if it were a file
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # No namespace but the time of day is shared with the host or with another run, and the
 # receipt tells their true numbers
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

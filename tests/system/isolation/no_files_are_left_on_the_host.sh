@@ -3,6 +3,7 @@
 #
 # Nothing is ever made in a folder of the host: not to hide what is not there, not as a
 # place for a mount, not for the working directory
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

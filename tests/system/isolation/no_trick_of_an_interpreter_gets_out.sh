@@ -3,6 +3,7 @@
 #
 # The ways around a check that is made inside an interpreter: raw files, ctypes,
 # another program, paths that lead up
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,6 +4,7 @@
 # What is shown of the host's root comes from one overlay, of which nothing but those folders
 # can be reached; a folder that is a mount of its own, or a link, has its own and shows what
 # the host shows
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

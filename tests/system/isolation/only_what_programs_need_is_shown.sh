@@ -3,6 +3,7 @@
 #
 # The root holds what programs need and nothing else of the host: no /sys, no homes, no
 # logs, no services
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # The payload has a /proc of its own, read-only by its mount and not by a look that
 # root would pass, without the parts that tell about the host or act on it
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

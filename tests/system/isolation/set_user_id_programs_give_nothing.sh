@@ -3,6 +3,7 @@
 #
 # No mount honours set-user-ID, and no_new_privs is set: neither a program of the host
 # nor one that the caller brings makes the payload somebody else
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # /etc/resolv.conf is ours without a network, and read through its link with the host's,
 # so that no path into /run is needed
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

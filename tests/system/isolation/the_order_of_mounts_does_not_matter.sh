@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What is more specific wins, whatever was written first, and hiding always does
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Names, groups, homes and the name of the host are made up; who runs it is not told
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,6 +4,7 @@
 # A file system of its own below /usr, a mount on that one, a single file that is a mount
 # and a mount in /etc are seen inside as on the host, and are as little a way to write or
 # to meet by locks; a folder that cannot be an overlay is no silent exception
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/meet.sh"

@@ -3,6 +3,7 @@
 #
 # Where a controller of control groups is missing its limit refuses the run, or is named by the
 # receipt where --best-effort names it; the other limits hold
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 500 ms of CPU at half a CPU take about a second, and the kernel says that it held back
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # Zero, negative, under a hundredth, more than 64, not a number
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

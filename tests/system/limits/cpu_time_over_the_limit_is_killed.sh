@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # One process: ended soon after its budget, with the reason
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # Zero, negative, more than a year, not a time
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

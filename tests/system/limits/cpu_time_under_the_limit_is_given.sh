@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # CPU time below the limit is no reason for anything
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # No limit is the default, and can be said
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 3 are the standard streams and no more
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

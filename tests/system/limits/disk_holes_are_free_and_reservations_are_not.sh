@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A sparse file of a terabyte is fine, to reserve it is not
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

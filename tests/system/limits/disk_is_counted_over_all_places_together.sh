@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # /work, /tmp, /dev/shm and a tmpfs of the caller's share one budget
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # To change one byte of a big file of the workspace takes its whole size
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The write fails with ENOSPC; the program's own status stays and the reason names the limit
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # And an open, deleted file still counts
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

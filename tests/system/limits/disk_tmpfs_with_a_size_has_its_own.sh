@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # --tmpfs DEST:SIZE is a place with a limit of its own
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

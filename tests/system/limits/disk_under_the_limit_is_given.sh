@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # And less leaves the limit unmentioned
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # One byte more is SIGXFSZ, which is told as a disk limit
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # Under 10 ms, negative, more than a year
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # No output and no work for as long as allowed
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The hard limits are down too, and there is no right to lift them
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

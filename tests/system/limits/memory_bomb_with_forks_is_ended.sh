@@ -3,7 +3,7 @@
 #
 # fork and memory together.  The processes fit within their limit; any one of the commands is too much
 # for the memory, in whatever order they come: its children stay until all have eaten.
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

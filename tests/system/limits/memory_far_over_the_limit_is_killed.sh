@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A request that is absurd beside the limit does not take longer to end, nor the host's memory
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

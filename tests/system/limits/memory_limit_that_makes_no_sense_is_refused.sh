@@ -3,7 +3,7 @@
 #
 # Zero, negative, too small, too large, not a number: named, and nothing runs
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

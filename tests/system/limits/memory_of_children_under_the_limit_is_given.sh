@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The same eight with little each
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # /dev/shm is no way around the memory limit
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

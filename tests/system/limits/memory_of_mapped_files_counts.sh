@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A shared mapping of a file in /tmp is charged as it is touched
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -4,6 +4,7 @@
 # What sockets hold is bounded by the memory limit: cgroup v1 counts the packets of TCP
 # and UDP apart and only when asked, and no cgroup counts what netlink carries from one
 # program to another
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

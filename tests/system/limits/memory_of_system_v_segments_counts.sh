@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # System V shared memory is charged, and goes with the sandbox
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

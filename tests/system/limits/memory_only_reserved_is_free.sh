@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # No limit on address space: what is asked for and not touched costs nothing
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 1 MiB is accepted, runs a small static program, and ends one that wants more
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # "unlimited" is no limit in the kernel, and not the default of 512 MiB
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

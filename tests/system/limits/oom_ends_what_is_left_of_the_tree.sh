@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # After an OOM kill the rest of the tree does not go on half dead
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

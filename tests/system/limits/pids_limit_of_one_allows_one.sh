@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # With 1 a program runs that starts nothing
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # Zero, negative, more than the kernel has, not a whole number
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

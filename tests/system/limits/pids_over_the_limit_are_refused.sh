@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # One more fork fails with EAGAIN; the program's own status stays, the reason names the limit
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # More than the default of 512
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

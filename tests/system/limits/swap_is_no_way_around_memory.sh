@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # No swap unless asked for: the kernel shows a swap limit of 0
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -4,8 +4,7 @@
 # With any number of descriptors a run works, or ends before it began with what could not be had,
 # the number and how to raise it; nothing is left behind
 #
-# serial
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # setitimer and alarm of the payload are its own, and do not disturb ours
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # Zero, negative, more than a year, not a time; a shell's idea of a time-out is refused too
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 124, the reason, soon after
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # "unlimited" instead of the default of 30 seconds
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -4,7 +4,6 @@
 # What a mocked host shows is certified for its own name and for nobody else's, by an
 # authority that only its own run trusts
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

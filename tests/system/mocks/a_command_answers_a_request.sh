@@ -5,7 +5,6 @@
 # reaches it as input and as variables and never as a part of its words; and a command that gives no
 # answer is a 502 whose reason is in the result
 #
-# any kernel
 
 # shellcheck disable=SC2016 # nothing of all this is to be expanded
 

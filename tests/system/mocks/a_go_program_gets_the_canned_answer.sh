@@ -3,7 +3,6 @@
 #
 # A static program of Go, with its own resolver and its own TLS, gets the canned answers
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

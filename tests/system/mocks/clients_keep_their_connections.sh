@@ -4,7 +4,6 @@
 # One connection carries many requests, of bodies with a length and in chunks, and a client that waits
 # for "100 Continue" before its body is told so; for canned answers and for those of commands
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

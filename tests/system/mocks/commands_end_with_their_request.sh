@@ -1,7 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # However many requests come, no more than four commands run at once and the deadline of the run
 # holds; a command reaches no network, neither the host's nor the payload's; and nothing that it started

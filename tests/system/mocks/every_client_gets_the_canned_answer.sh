@@ -4,7 +4,6 @@
 # Programs of any language get the canned answer over HTTP and HTTPS, with their own
 # verification of certificates switched on, and without being told of mocks
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

@@ -4,7 +4,6 @@
 # Of every R requests F fail, at positions that the seed decides and that come again; each
 # kind of failure is what it says, over TLS, too; and the first byte is as late as asked
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

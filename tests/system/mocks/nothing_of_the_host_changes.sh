@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
 #
 # Links, addresses, routes, rules, queues, firewall, switches and listening sockets of the
 # host are the same before, during and after a run with mocks, also one that was killed

@@ -4,7 +4,6 @@
 # A client that sends a byte now and then, one that never reads, hundreds that hold
 # connections open, and requests made to confuse: all others are answered meanwhile
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

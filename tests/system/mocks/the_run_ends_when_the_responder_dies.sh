@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
 #
 # When what answers is killed the run ends as a failure of ours, and when menace-run is
 # killed neither the payload nor what answers is left

@@ -4,7 +4,6 @@
 # What each mock was asked is in the result and one that never was is told; the
 # request with its mocks is in the record, and what was denied is in the store
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

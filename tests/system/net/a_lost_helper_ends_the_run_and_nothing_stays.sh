@@ -4,6 +4,7 @@
 # --net allowlist: when menace-netd dies the run ends, when menace-run dies menace-netd ends, and the host
 # is as it was, before, during and after
 # serial: compares what the host has
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # --net allowlist: no list and an empty list allow nothing, and rules without the mode are refused
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

@@ -3,6 +3,7 @@
 #
 # Where no network leads out each datagram that sendmsg sends is a denial with address and process, is counted
 # exactly however many there are, and keeps no deadline waiting; where nobody can see them the result says so
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

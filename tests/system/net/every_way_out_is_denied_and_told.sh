@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # --net allowlist: of every way out that is known none works, and each leaves a denial
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

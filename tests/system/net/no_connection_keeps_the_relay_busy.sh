@@ -4,7 +4,7 @@
 # --net allowlist: no end of a connection, no urgent byte and no want of descriptors makes menace-netd
 # turn without work: it sleeps while nothing moves
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

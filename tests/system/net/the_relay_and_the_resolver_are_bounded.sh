@@ -4,7 +4,7 @@
 # --net allowlist: connections, queries and silence have their limits, which are told, and a server of
 # names that is not there is passed over
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

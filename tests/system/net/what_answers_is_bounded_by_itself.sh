@@ -3,8 +3,7 @@
 #
 # menace-netd is in a control group of its own beside the run's, with bounds of processor and memory; it
 # goes with the run, and when the supervisor is killed the next start removes it
-# serial
-# any kernel
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

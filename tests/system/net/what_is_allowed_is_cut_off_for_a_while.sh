@@ -4,7 +4,7 @@
 # --net allowlist with --net-fault: an address that a name is given is cut off before the name is told,
 # and no number of names makes room for one that is not
 #
-# any kernel
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

@@ -3,6 +3,7 @@
 #
 # --net allowlist: denials that nobody had room for are in the sums of the result, and a menace-netd that
 # did not come to its end is told
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

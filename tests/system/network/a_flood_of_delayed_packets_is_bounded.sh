@@ -4,7 +4,6 @@
 # Many tasks that send as fast as they can over a delayed link: what finds no room is lost and counted, the
 # relay stays within its memory, and the run's deadline is kept
 #
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -4,7 +4,6 @@
 # The relay is confined and in a control group of its own; when it dies the run ends, when menace-run dies
 # it does, and no device, namespace, group or process is left
 #
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

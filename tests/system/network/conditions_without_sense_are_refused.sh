@@ -4,7 +4,6 @@
 # Out of range, against each other, without a link: refused before anything starts, by the
 # name that the caller used
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

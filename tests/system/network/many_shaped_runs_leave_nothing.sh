@@ -4,7 +4,6 @@
 # 48 shaped runs, eight at once, some of them killed by their time: each is told its conditions, and
 # no link, namespace, program of the kernel or process is left
 #
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

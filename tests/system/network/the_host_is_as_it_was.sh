@@ -6,7 +6,6 @@
 # supervisor was killed in the middle of one, and its own loopback loses and delays nothing; nothing
 # of the sandbox is left then
 #
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

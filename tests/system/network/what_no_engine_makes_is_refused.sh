@@ -5,7 +5,6 @@
 # by name, and the rest is made.  An ordinary user's kernel loads no programs of his, so
 # without netem he has a rate alone.
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

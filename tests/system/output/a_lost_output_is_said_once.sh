@@ -3,7 +3,6 @@
 #
 # What menace cannot print is one error, however it prints and however much; a reader that has gone is none
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,7 +3,6 @@
 #
 # A program whose name is no UTF-8 and does not exist: the result and the store have the message
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,7 +3,6 @@
 #
 # To the last byte
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # Also when the middle is left out
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

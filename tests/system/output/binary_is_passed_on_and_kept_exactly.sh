@@ -3,7 +3,6 @@
 #
 # All 256 bytes, NUL among them
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # Each with its own bytes
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

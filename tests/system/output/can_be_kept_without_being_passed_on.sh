@@ -3,7 +3,6 @@
 #
 # output.forward=0: only the result has it
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

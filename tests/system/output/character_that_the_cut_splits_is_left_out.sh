@@ -3,7 +3,6 @@
 #
 # A head that ends within a character of UTF-8 stays text
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # The first and the last bytes, the true total, and how many are left out
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

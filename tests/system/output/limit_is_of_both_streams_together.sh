@@ -3,7 +3,6 @@
 #
 # 800 bytes on each break a limit of 1500, and keep one of 1600
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

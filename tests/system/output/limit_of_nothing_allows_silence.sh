@@ -3,7 +3,6 @@
 #
 # 0 is a limit too
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # Negative, too large, not a size
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # By default, and said
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

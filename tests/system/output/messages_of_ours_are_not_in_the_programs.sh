@@ -3,7 +3,6 @@
 #
 # What we say goes to standard error of the caller and not into what is kept
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

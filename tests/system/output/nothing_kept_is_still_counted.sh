@@ -3,7 +3,6 @@
 #
 # Head and tail of 0: only the total
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

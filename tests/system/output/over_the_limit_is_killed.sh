@@ -3,7 +3,6 @@
 #
 # One byte more ends the run, not as a bare signal 9
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

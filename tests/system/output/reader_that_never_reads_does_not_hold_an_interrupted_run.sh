@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The tree is killed at its time; the bytes wait for the reader until the caller says to end
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

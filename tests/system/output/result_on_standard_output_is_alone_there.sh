@@ -3,7 +3,6 @@
 #
 # With --json - the program's output is in the result and nowhere else
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 10 MiB through a reader that takes its time: the program waits for it
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

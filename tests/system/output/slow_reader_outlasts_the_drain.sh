@@ -3,7 +3,6 @@
 #
 # The program has ended long before its last bytes are read: they wait
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # Head and tail together hold it: nothing is truncated
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

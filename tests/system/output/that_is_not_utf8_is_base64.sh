@@ -3,7 +3,6 @@
 #
 # Overlong and cut sequences are no text
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

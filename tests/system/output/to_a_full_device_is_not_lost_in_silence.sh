@@ -3,7 +3,6 @@
 #
 # A program that writes a little and ends well: what could not be passed on is said, and the status is not 0
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # Where nothing can be written any more the program's pipe is closed
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

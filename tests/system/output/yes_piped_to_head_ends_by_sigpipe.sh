@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A reader that goes is felt by the program, as without us; no limit is needed
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

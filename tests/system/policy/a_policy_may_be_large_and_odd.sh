@@ -3,7 +3,6 @@
 #
 # A hundred thousand paths are all enforced; names may hold a newline or be no UTF-8
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"

@@ -4,7 +4,6 @@
 # A wrong policy, a second one, and one that cannot be enforced are refused before anything runs;
 # it works in a spec, in a batch, and through --dry-run and back
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"

@@ -4,7 +4,6 @@
 # menace learn writes nothing of a run that did not end by itself, and says what is wrong; names
 # and arguments are data
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"

@@ -4,7 +4,6 @@
 # What a policy denied while another was learned is not part of it, and no word of the program
 # makes a path of the host part of a record
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"

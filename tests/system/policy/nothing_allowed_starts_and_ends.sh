@@ -4,7 +4,6 @@
 # Under a policy that allows nothing the program is started and can end, and do nothing else: what
 # our own code needs until then is not the program's
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"

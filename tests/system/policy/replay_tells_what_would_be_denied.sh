@@ -4,7 +4,6 @@
 # menace replay: exit 1 and a row for each thing that a policy would have denied of past runs, 0
 # for none, and "unknown" where a run has no records
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/store.sh"

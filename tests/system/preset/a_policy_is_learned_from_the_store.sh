@@ -4,7 +4,6 @@
 # A policy is learned from what the store has of runs, is followed by adapt, and is the same each time;
 # where there is nothing to learn from, that is told and nothing is written
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

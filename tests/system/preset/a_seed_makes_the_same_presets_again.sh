@@ -4,7 +4,6 @@
 # generate draws from the seed it is given, tells the seed it took, and each preset comes again from
 # the seed that it records
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/preset.sh"

@@ -4,7 +4,6 @@
 # What check says of a preset is what menace-run then does: it applies, it refuses with the same
 # words, and by the --best-effort that check names it starts and tells what is missing
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/preset.sh"

@@ -4,7 +4,6 @@
 # suggest finds whole words in a module's name and text, says where, and its answer is what generate
 # takes
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/preset.sh"

@@ -3,7 +3,6 @@
 #
 # go run with goroutines
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

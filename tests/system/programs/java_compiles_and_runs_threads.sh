@@ -3,7 +3,6 @@
 #
 # javac and java with threads, in the memory a virtual machine needs
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

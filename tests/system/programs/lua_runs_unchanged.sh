@@ -3,7 +3,6 @@
 #
 # A script of lua with a child process
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

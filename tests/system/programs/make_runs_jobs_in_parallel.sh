@@ -3,7 +3,6 @@
 #
 # make -j4 with its job server, without a denial
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,7 +3,6 @@
 #
 # Node with workers, child processes, timers, files and crypto, without a denial
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,7 +3,6 @@
 #
 # Perl: fork, pipes, sockets, files, sorting by a child
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # A template that is damaged, cut or another's is not used: it is made again.  One of which no machine
 # comes up gives way to a machine that boots, and the receipt says why.  A maker that is killed leaves
 # nothing that is used.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # What was kept of machines goes with "menace cleanup", but for what a run uses or makes; purge-stale leaves it.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"
 

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # Whether it boots or is restored, a machine has clocks and timers by the nanosecond, not by the kernel's tick,
 # which is 4 ms.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 

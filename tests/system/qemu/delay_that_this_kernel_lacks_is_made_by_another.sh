@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # Where there is no sch_netem a link that is to be delayed by it falls to a virtual machine by itself, says so, and
 # the round trip is as long as asked.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 . "$repo/tests/lib/limits.sh"

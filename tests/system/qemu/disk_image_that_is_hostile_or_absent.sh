@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # No image that names a file of this host is given to QEMU, nor one of an unknown format; what is
 # not there is skipped. None of it starts a machine, so QEMU may be anything.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 . "$repo/tests/lib/vm_disk.sh"

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # The machine has a control group with its limits.  menace-run killed, menace-qemu killed: it goes with
 # them, the overlay with the machine, the control group with the next start.  QEMU that dies is tried
 # again, and then told.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 . "$repo/tests/lib/vm_disk.sh"

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # A machine that does not come up, comes up wrong or goes away: the reason is told, within the
 # limits of time, and nothing is left.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # What fails with KVM for another reason leaves it on; what fails with it and works without turns it off
 # until the next boot, and that is said.
+# lane: machine
 
 if [ "$(id -u)" -eq 0 ] && [ -z "${IN_NAMESPACE:-}" ]; then
 	IN_NAMESPACE=1 exec unshare --mount --propagation private "$0"

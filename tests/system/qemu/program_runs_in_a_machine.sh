@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # A run in a virtual machine has the result that it has here: output, input, exit status, limits
 # of the guest's kernel, and nothing of it reaches this host.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # A template has the programs of telemetry in its kernel: a machine that is restored observes its run at once.
 # How long the kernel takes to look through programs is seen from one that wants more of them than a template has.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 

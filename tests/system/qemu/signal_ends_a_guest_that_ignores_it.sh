@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # A guest that does not do what a signal asks for goes with its machine: at the end of grace, with the second
 # signal, or when its time is over, whichever comes first; the status tells the signal.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# serial
-# any kernel
 #
 # The run has ended long before its last bytes are read, and so has its machine, or both are only
 # about to: the bytes wait, and the result behind them, until the caller says to end.
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 . "$repo/tests/lib/vm_disk.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# any kernel
 #
 # A machine's program gets what --stdin names: no folder of the host, and a FIFO that nobody writes to
 # is waited for no longer than the run
+# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 

@@ -4,14 +4,12 @@
 # Copies are held until all are ready: one whose runner dies before it is does not hold the others for ever, and
 # costs the cell its verdict
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 need_cgroups
 check_leaks
-# serial
 
 # Beside the copy of menace is one that plays menace-run: the first that holds a run dies of its request.
 mkdir "$tmp/bin" && install -m 755 "$MENACE" "$tmp/bin/menace" || fail "cannot copy $MENACE"

@@ -5,8 +5,6 @@
 # each one happens, schema_drift alone finds that, and by the same seed all is the same again
 #
 # serial
-# any kernel
-# minutes 10
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -6,8 +6,6 @@
 # same again
 #
 # serial
-# any kernel
-# minutes 10
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,13 +4,11 @@
 # A matrix that is killed three times and resumed has every cell once, with its scenario, seed, replicate
 # and arm, as one that was not; nothing is left
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 check_leaks
-# serial
 
 presets='[{"SCENARIO_NAME": "few", "MAX_THREADS": 16}, {"SCENARIO_NAME": "small", "DISK_LIMIT": "4Mi"}]'
 cells()

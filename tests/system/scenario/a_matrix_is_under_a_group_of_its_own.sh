@@ -10,7 +10,6 @@ need_root
 need_cgroups
 need_system_program tail
 check_leaks
-# serial
 
 # on EXPRESSION: of the first cell with the conditions.
 on()

@@ -4,7 +4,6 @@
 # A matrix that takes its stubs from the history chooses from what was there when it began, though it is killed,
 # the history grows, and it is resumed
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # A matrix that is killed and resumed makes up its values by the strategy and the plugins that it began with,
 # whatever the environment and the files of the plugins are by then, and says where they differ
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

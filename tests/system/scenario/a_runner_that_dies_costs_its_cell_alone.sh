@@ -4,14 +4,12 @@
 # The cells of a matrix are run by processes that stay: one that is killed costs the cell that it ran, or
 # none where it waited, and what it left is swept
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 need_cgroups
 check_leaks
-# serial
 
 cells_done()
 {

@@ -4,7 +4,6 @@
 # A cell passes or fails by conditions that were in force; what was asked for and did not happen, or met
 # nothing, is inconclusive, whatever the program did
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

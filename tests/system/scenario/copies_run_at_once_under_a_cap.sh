@@ -4,14 +4,12 @@
 # CONCURRENCY_LEVEL is that many sandboxes at once, each told by itself and all together; what does not fit
 # under the cap is told and not taken for done
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 need_cgroups
 check_leaks
-# serial
 
 preset='{"SCENARIO_NAME": "crowd", "CONCURRENCY_LEVEL": 4, "MEMORY_LIMIT": "32Mi"}'
 # Each is there until the last has begun, if that takes a busy machine longer than it takes any other.

@@ -4,7 +4,6 @@
 # A program with a real flaw for each class of the shipped hostile inputs: every class finds its flaw, and
 # the same program without them bears every input, by itself and in a matrix
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

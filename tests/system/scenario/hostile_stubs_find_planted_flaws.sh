@@ -4,7 +4,6 @@
 # A program with a flaw for each class of hostile inputs: as many replicates as there are classes find
 # them all, each told with the class and the input that found it
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

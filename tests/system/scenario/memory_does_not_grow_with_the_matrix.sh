@@ -3,7 +3,6 @@
 #
 # Ten times as many cells take no more memory, with a store and without one, and each is told
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
@@ -11,7 +10,6 @@
 need_root
 need_plain_build
 check_leaks
-# serial
 
 # measure CELLS: KiB of the largest resident set
 measure()

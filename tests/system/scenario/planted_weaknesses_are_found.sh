@@ -4,7 +4,6 @@
 # What is planted in the sample projects (tests/projects), on any kernel's links and control groups; all profiles
 # over each of them have tests of their own, *_is_found_by_its_profile_alone
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

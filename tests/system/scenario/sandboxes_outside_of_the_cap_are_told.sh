@@ -5,14 +5,13 @@
 # with the loss that its receipt has; a sandbox of this host is.  So what an engine says of memory that ran
 # out, which is its container's own, puts no blame on the cap
 #
-# any kernel
+# lane: machine
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 need_root
 need_cgroups
 need_program python3
-# serial
 
 loss="the container is in the engine's control groups and not below the one of --cgroup-parent, whose limits do not hold it"
 

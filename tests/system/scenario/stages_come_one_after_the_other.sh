@@ -4,7 +4,6 @@
 # A trajectory is five stages in their order, each measured by the first; one that is killed goes on with the
 # stages that are missing; table, JSON, JUnit and the page have it
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

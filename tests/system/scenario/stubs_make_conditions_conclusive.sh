@@ -4,7 +4,6 @@
 # Of a workflow that takes a stub the profiles hostile_input, schema_drift and flaky_upstream come to a
 # verdict, by values that the seed decides; of one that takes none they say so
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

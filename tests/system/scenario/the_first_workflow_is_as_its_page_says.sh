@@ -5,7 +5,6 @@
 # with the reason, which can be looked up, and passes when repaired.  A kernel that cannot delay packets is
 # said to, and answers can be delayed instead.
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # A variable of the environment that does nothing where it is set is said to, by menace as by menace-run: a gate
 # that is none, or a typing error, would go unnoticed
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

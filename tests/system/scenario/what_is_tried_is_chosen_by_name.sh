@@ -4,7 +4,6 @@
 # Scenarios are chosen by names, profiles with levels and presets; five are tried by default and eight with
 # --all, and a canonical profile without a verdict can be made a failure
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

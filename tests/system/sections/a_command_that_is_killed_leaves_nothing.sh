@@ -3,7 +3,6 @@
 #
 # Whatever ends a scan or a run, Ctrl-C or SIGKILL, no file and no process is left of it, and the next one
 # works
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

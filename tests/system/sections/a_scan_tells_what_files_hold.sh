@@ -4,7 +4,6 @@
 # A scan tells every section of every Python file with exact lines, what cannot be parsed and what is left
 # out; it sees a changed file, and parses no other again
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

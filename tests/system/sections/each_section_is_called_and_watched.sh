@@ -4,7 +4,6 @@
 # Each section is called in a sandbox of its own; what it says of the call is its word, what the kernel saw is
 # held against its text, and one that fails stops no other
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

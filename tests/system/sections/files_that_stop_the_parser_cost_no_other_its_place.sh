@@ -4,7 +4,6 @@
 # A file that is work for the parser, or ends it, is told by its own name and costs no other file its place,
 # however many of them there are; nothing of it is kept for the next time
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # Sections of a file that nobody could look at were not run: that is told, and it is no success; whoever
 # names a section gets that one
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # A damaged database is never deleted or made anew: runs go on as ever, records
 # wait in the spool, and are taken in when a good copy is in its place
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,7 +3,6 @@
 #
 # Sixty-four times the records are taken in with no more memory
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # Another process holds the database locked: a run is not delayed, its record waits
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # menace query ends soon after --timeout whatever the statement does, be it one call
 # of one function, and says so; a slow reader is not a slow statement
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

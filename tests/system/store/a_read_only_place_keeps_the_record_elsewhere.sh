@@ -5,7 +5,6 @@
 # record waits elsewhere, what is there can be read, and all is taken in later,
 # however the path of the store is written then
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

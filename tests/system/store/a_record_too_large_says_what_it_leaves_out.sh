@@ -4,8 +4,6 @@
 # A run that changes so many files with such names that its record would be too large is kept with
 # the first of them, and with the number of those that are left out
 #
-# any kernel
-# minutes 10
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # The caller may not make larger files than the spool is (ulimit -f): the kernel's signal for that
 # ends neither a run nor a batch; the record goes elsewhere, and whoever waits is told why
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

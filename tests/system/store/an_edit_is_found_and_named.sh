@@ -4,7 +4,6 @@
 # A row that is edited, deleted, put in another place or cut off is named by audit
 # verify; a cut tail needs a checkpoint that was kept elsewhere
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # menace ingest tells how far it is on a terminal, takes the line away
 # again, and says nothing of it elsewhere; purge and audit verify do so too (unit/test-progress)
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # A store of an older version can be read at once, whether something waits in its spool or not; where
 # it cannot be written it is said who can
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

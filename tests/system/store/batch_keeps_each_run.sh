@@ -3,7 +3,6 @@
 #
 # Each run of a batch is kept with its place; a refused line is no run
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # menace diff: new denials, changes and usage beyond the margin are growth, with
 # exit 3; less is none
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

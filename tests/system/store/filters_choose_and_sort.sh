@@ -3,7 +3,6 @@
 #
 # menace runs shows what was asked for, in the order asked for
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # menace killed by SIGKILL while it takes records in, again and again: in the end
 # each of them is there once, and the chain is whole
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # What a program chose as a name is shown and does not act, in tables and in JSON;
 # no colours where none are wanted
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # The host's name and the store's path are bytes that need not be UTF-8: the run is kept all the
 # same, the result has the exact path, and what is damaged in such a spool is put aside
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

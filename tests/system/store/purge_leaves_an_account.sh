@@ -4,7 +4,6 @@
 # purge deletes what nobody holds, says who and why in the chain, and with a key
 # seals what is left of the beginning
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # Sixteen menace-run at a time, and readers that take records in meanwhile: every
 # run is there once, and the chain is whole
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

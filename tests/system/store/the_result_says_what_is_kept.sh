@@ -3,7 +3,6 @@
 #
 # store in the result: off, queued or failed; none of them changes the run
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

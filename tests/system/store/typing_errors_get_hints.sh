@@ -3,7 +3,6 @@
 #
 # menace tells what it did not understand and what may have been meant, with exit 2
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # Without --store an unprivileged caller's runs go to his own state folder, made
 # for him alone; a caller without a home runs all the same and is told
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The plain case: a shell's background job with our streams
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

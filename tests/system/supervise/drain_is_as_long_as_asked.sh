@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # With the pipe held outside the end comes after the drain, not before
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,8 +3,6 @@
 #
 # Daemons forked twice, in sessions of their own, deaf, holding our pipes: the run ends with
 # its main process, they are counted and gone
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # One SIGTERM that the program ignores: killed after the grace time, 128 + the signal
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A stopped program is continued so that it can obey
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

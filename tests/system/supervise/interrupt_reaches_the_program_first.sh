@@ -3,7 +3,6 @@
 #
 # Ctrl-C once: a program that handles it has ended by itself, with its own status
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

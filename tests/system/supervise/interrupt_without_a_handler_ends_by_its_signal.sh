@@ -4,7 +4,6 @@
 # A program that has no handler dies of the signal, as it would without us; the
 # reason says that the caller wanted it
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # The mistake that everybody makes once: a command in a while-read loop
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

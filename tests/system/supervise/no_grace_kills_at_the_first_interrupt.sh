@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # limits.grace_ms=0
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

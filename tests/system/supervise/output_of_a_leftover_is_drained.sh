@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What a background process wrote before the end is there
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

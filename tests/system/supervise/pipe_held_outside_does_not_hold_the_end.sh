@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The program's pipe was passed out through a socket to a process that is none of ours
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

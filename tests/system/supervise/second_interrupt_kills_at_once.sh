@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Ctrl-C twice does not wait for the grace time
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A program that is not there: 127, a result, and no trace
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # 128 + n, with the name
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # Every status a program can end with; the reason tells them from ours
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A writer that never stops is left alone when the program ends
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # --stdin FILE, and one that is not there
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -5,7 +5,6 @@
 # ordinary user it can write into that pipe itself: that winds back what it was given, and
 # not what the caller had read before
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,7 +3,6 @@
 #
 # 50 MB through a pipe
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # The program closes its input while we feed it
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

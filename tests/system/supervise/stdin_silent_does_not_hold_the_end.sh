@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A writer that never writes nor closes
-# serial
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # It would be a way into the host's files
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

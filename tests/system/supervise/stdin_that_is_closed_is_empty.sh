@@ -3,7 +3,6 @@
 #
 # A caller without standard input
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

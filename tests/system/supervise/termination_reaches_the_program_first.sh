@@ -3,7 +3,6 @@
 #
 # SIGTERM to menace-run likewise, within the grace time
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,6 @@
 #
 # SIGUSR1 and SIGUSR2 mean whatever the program says, and no end
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

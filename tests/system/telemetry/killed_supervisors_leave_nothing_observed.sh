@@ -3,7 +3,6 @@
 #
 # menace-run killed at random instants: after the next start no group of the dead is
 # in the maps
-# serial
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"

@@ -4,7 +4,6 @@
 # menace top on a terminal: keys sort and quit, the size is kept to, names are cut and do not
 # act, and the terminal has its modes and its screen back on every way out
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,7 +4,6 @@
 # With --tty a reader that is gone hangs the terminal up, and the end of the input is one, behind an
 # unfinished line too and where there is no room for it yet: a program that waits for either ends
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

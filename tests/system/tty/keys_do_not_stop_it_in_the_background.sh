@@ -4,7 +4,6 @@
 # In the background of a shell what is typed is the shell's: menace-run is not stopped by it, so that its limits
 # hold; in the foreground again the program reads
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 

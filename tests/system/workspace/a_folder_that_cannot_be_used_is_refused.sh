@@ -3,7 +3,6 @@
 #
 # A workspace that is missing, a file or dangerous is refused and nothing runs
 #
-# any kernel
 
 . "${0%/*}/../../lib/system.sh"
 
