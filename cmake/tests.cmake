@@ -8,7 +8,7 @@
 # Lines in the head of a test say where it runs.  They become labels, too:
 #
 #   # lane: soak|engine|machine     in that lane and not in the gate; without one: gate
-#   # kernel                        in the VM lane as well
+#   # kernel, or kernel gate        in the VM lane as well; "gate": in the boot of twenty tests that the gate may end with
 #   # security                      never run again when it fails
 #   # sanitizers                    in the gate with ASan and UBSan as well
 #   # serial                        nothing runs beside it
@@ -22,7 +22,8 @@ set(test_libraries mr_section mr_flow mr_docker mr_qemu mr_backend mr_scenario m
 # menace_place_test(TEST FILE KIND): its labels and properties, from the first lines of its file.
 function(menace_place_test test file kind)
   set(lane gate)
-  file(STRINGS ${file} words REGEX "^(#| \\*) (lane: [a-z]+|kernel|security|sanitizers|serial|minutes [0-9]+)( .*)?$"
+  file(STRINGS ${file} words REGEX
+    "^(#| \\*) (lane: [a-z]+( .*)?|serial( .*)?|minutes [0-9]+|kernel( gate)?|security|sanitizers)$"
     LIMIT_INPUT 3000)
   foreach(word ${words})
     string(REGEX REPLACE "^(#| \\*) " "" word "${word}")
@@ -36,8 +37,9 @@ function(menace_place_test test file kind)
       set_tests_properties(${test} PROPERTIES TIMEOUT ${seconds})
     elseif(word MATCHES "^serial")
       set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE)
+    elseif(word STREQUAL "kernel gate")
+      list(APPEND labels kernel kernel-gate)
     else()
-      string(REGEX REPLACE " .*" "" word "${word}")
       list(APPEND labels ${word})
     endif()
   endforeach()

@@ -2,6 +2,8 @@
 /*
  * Life of a group on the real hierarchies: made, named, shared, raced for, swept
  * after its creator died, and gone without a trace.
+ * kernel
+ * security
  */
 #include "tests/priv/test-cgroup.h"
 

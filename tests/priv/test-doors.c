@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Doors: whoever made them is at home again, or is no more
+ * kernel
+ * security
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
 /*
  * Emulate: a relay that is kept from the processor is waited for, and a kernel that takes nothing back is
  * told
+ * kernel
  */
 #include <errno.h>
 #include <fcntl.h>

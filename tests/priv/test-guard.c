@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Guard: what is said of it is what the kernel shows
+ * kernel
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -2,6 +2,8 @@
 /*
  * The pool of network namespaces: what is as new is used again, and whatever was left in one throws it
  * away
+ * kernel
+ * security
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program of a machine is in its group, in every hierarchy, from its first moment on
+ * kernel
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
  * that cannot be and what to do
  *
  * A mount that has been mapped once is not mapped again, which is EPERM.
+ * kernel
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,6 +5,7 @@
  * The kernel cannot be made to say so at a given time.  So a second socket says it in its place: what it
  * sends to the first is there before the kernel's own answer, which is to what there is nothing of, and so
  * over at once.
+ * kernel
  */
 #include <errno.h>
 #include <linux/netlink.h>

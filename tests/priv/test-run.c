@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Run: what is not its own it leaves alone, at whatever point it ends
+ * kernel
+ * security
  */
 #include <errno.h>
 #include <fcntl.h>
