@@ -28,7 +28,7 @@ start_receiver()
 	received=$(mktemp -d "$tmp/received.XXXXXX")
 	coproc RECEIVER { exec python3 "$repo/tests/lib/otlp-receiver.py" "$received" "$@"; }
 	receiver=$RECEIVER_PID
-	wait_until 20 test -s "$received/port" || fail "the receiver does not start"
+	wait_until 30 test -s "$received/port" || fail "the receiver does not start"
 	# shellcheck disable=SC2034 # of the tests
 	url=http://127.0.0.1:$(<"$received/port")
 }
@@ -53,11 +53,11 @@ put_record()
 	python3 "$repo/tests/lib/make-record.py" "$store.spool" "$@" || fail "cannot make a record"
 }
 
-# Three of them: one with connections, one with an argument of a MiB.
+# Three of them: one with connections, one with the longest argument that execve(2) takes.
 put_records()
 {
 	put_record 01m8grcbq84h03083qe5vt6fsc
-	put_record 01m8grcbq84h03083qe5vt6fse 1048576
+	put_record 01m8grcbq84h03083qe5vt6fse 131071
 	put_record 01m8grcbq84h03083qe5vt6fs0
 }
 

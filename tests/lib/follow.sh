@@ -14,7 +14,7 @@ start_waiting()
 
 	shift
 	mkfifo "$tmp/$name.in"
-	jq -n --arg name "$name" '{schema: "menace.spec/1", name: $name}' >"$tmp/$name.spec"
+	gojq -n --arg name "$name" '{schema: "menace.spec/1", name: $name}' >"$tmp/$name.spec"
 	"$MENACE_RUN" -q -t "$(scaled 120)" --spec "$tmp/$name.spec" -o "$tmp/$name.json" --ro "$helper:/processes" "$@" \
 		<"$tmp/$name.in" >"$tmp/$name.out" 2>"$tmp/$name.err" &
 	# shellcheck disable=SC2034 # for the tests
@@ -30,7 +30,7 @@ declare -A inputs
 # id_of PID: of the run whose supervisor that is; a name says less, as another test may use it too.
 id_of()
 {
-	"$MENACE" top --json | jq -r --argjson pid "$1" '.runs[] | select(.supervisor_pid == $pid) | .run_id'
+	"$MENACE" top --json | gojq -r --argjson pid "$1" '.runs[] | select(.supervisor_pid == $pid) | .run_id'
 }
 
 run_waits()

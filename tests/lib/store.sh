@@ -48,7 +48,7 @@ count_runs()
 # run_ids: oldest first.
 run_ids()
 {
-	"$MENACE" runs --all --json --sort oldest | jq -r .run_id
+	"$MENACE" runs --all --json --sort oldest | gojq -r .run_id
 }
 
 # mount_kept OPTIONS: the store's folder becomes a tmpfs of its own, which only this test sees: the
@@ -60,6 +60,44 @@ mount_kept()
 	with_own_mounts
 	mount -t tmpfs -o "mode=700,$1" none "$tmp/kept" || fail "no tmpfs"
 	at_exit umount -l "$tmp/kept"
+}
+
+# boot_ms: since the boot, as /proc/uptime tells it in hundredths of a second; for what must not be sooner.
+boot_ms()
+{
+	local up
+
+	read -r up _ </proc/uptime
+	echo "${up/./}0"
+}
+
+# lock_store: another process holds the database locked until unlock_store.
+lock_store()
+{
+	need_program python3
+	mkfifo "$tmp/unlock"
+	python3 - "$store" "$tmp/unlock" >"$tmp/locked" <<-'END' &
+		import sqlite3, sys
+		db = sqlite3.connect(sys.argv[1], isolation_level=None)
+		db.execute("BEGIN IMMEDIATE")
+		print("locked", flush=True)
+		open(sys.argv[2]).read()
+		db.execute("ROLLBACK")
+	END
+	lock_holder=$!
+	at_exit end_lock_holder
+	wait_until 30 grep -q locked "$tmp/locked" || fail "not locked"
+}
+
+end_lock_holder()
+{
+	kill "$lock_holder" 2>/dev/null
+}
+
+unlock_store()
+{
+	echo >"$tmp/unlock"
+	wait "$lock_holder"
 }
 
 # The whole store is right, and nothing from outside proves its end.

@@ -39,21 +39,21 @@ assert_status 0
 end_of "$follower"
 assert_status 0
 menace events "$id" --json
-assert_eq "$(jq -s -c "$forks" "$tmp/stdout")" "$(jq -s -c "$forks" "$tmp/followed")" "forks, stored against live"
-assert_eq "$(jq -s -c "$forks | map(.[3])[-2:]" "$tmp/stdout")" '["renamed","thread"]' "names of makers"
+assert_eq "$(gojq -s -c "$forks" "$tmp/stdout")" "$(gojq -s -c "$forks" "$tmp/followed")" "forks, stored against live"
+assert_eq "$(gojq -s -c "$forks | map(.[3])[-2:]" "$tmp/stdout")" '["renamed","thread"]' "names of makers"
 menace events --follow "$id" --json
-assert_eq "$(jq -s -c "$forks | map(.[3])[-2:]" "$tmp/stdout")" '["renamed","thread"]' "names, followed afterwards"
+assert_eq "$(gojq -s -c "$forks | map(.[3])[-2:]" "$tmp/stdout")" '["renamed","thread"]' "names, followed afterwards"
 
 # What its maker had executed has no room among the events.
 run --net loopback --ro "$tmp/fork.py:/fork.py" -- \
 	bash -c 'for ((i = 0; i < 2000; i++)); do : >/dev/udp/127.0.0.1/9; done; exec python3 /fork.py'
 assert_status 0
 menace events "$(json .run_id)" --json
-assert_eq "$(jq -s '[.[] | select(.type == "exec" and (.comm | startswith("python")))] | length' "$tmp/stdout")" 0 \
+assert_eq "$(gojq -s '[.[] | select(.type == "exec" and (.comm | startswith("python")))] | length' "$tmp/stdout")" 0 \
 	"executions that had room"
-assert_eq "$(jq -s -c "$forks | map(.[3])[-2:]" "$tmp/stdout")" '["renamed","thread"]' "names of makers, of a cut list"
+assert_eq "$(gojq -s -c "$forks | map(.[3])[-2:]" "$tmp/stdout")" '["renamed","thread"]' "names of makers, of a cut list"
 
 # A record that does not have the name has none.
 edit "UPDATE links SET body = replace(body, 'parent_comm', 'parent_name') WHERE kind = 'telemetry'"
 menace events "$(json .run_id)" --json
-assert_eq "$(jq -s -c "$forks | map(.[3])[-2:]" "$tmp/stdout")" '[null,null]' "names that are not known"
+assert_eq "$(gojq -s -c "$forks | map(.[3])[-2:]" "$tmp/stdout")" '[null,null]' "names that are not known"

@@ -4,6 +4,7 @@
 # A user may write a lease by hand and play its supervisor: what root sees of it does not act,
 # is bounded, and is no time or state that nobody measured
 #
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -47,9 +48,9 @@ mkfifo "$tmp/in"
 "${as_user[@]}" /usr/bin/python3 -c "$(cat "$tmp/supervisor.py")" "$leases" "$id" <"$tmp/in" >"$tmp/out" 2>&1 &
 supervisor=$!
 exec {fd}>"$tmp/in"
-wait_until 20 grep -q ready "$tmp/out" || fail "no supervisor: $(cat "$tmp/out")"
+wait_until 30 grep -q ready "$tmp/out" || fail "no supervisor: $(cat "$tmp/out")"
 
-assert_eq "$("$MENACE" top --json | jq -c --arg id "$id" '.runs[] | select(.run_id == $id) |
+assert_eq "$("$MENACE" top --json | gojq -c --arg id "$id" '.runs[] | select(.run_id == $id) |
 	[.uid, .supervisor_pid, .state, .age_us, .cpu_percent, .memory_bytes, .pids]')" \
 	"[$user,$supervisor,null,null,null,null,null]" "what nobody measured"
 menace top

@@ -14,7 +14,7 @@ need_telemetry
 mkdir "$tmp/gate"
 chmod 755 "$tmp/gate"
 for ((i = 0; i < 16; i++)); do
-	jq -n -c --arg i "$i" --arg name "run-$$-$i" --arg gate "$tmp/gate" '{schema: "menace.spec/1", name: $name,
+	gojq -n -c --arg i "$i" --arg name "run-$$-$i" --arg gate "$tmp/gate" '{schema: "menace.spec/1", name: $name,
 		mounts: [{type: "ro", source: $gate, dest: "/gate"}],
 		program: ["sh", "-c", "until [ -e /gate/open ]; do sleep 0.1; done; for k in 1 2 3 4 5; do /bin/true mark-\($i); done"]}'
 done >"$tmp/specs"
@@ -23,11 +23,11 @@ supervisor=$!
 sixteen_run()
 {
 	"$MENACE" top --json >"$tmp/top"
-	[ "$(jq --arg ours "run-$$-" '[.runs[] | select(.state == "running" and (.name // "" | startswith($ours)))] | length' "$tmp/top")" -eq 16 ]
+	[ "$(gojq --arg ours "run-$$-" '[.runs[] | select(.state == "running" and (.name // "" | startswith($ours)))] | length' "$tmp/top")" -eq 16 ]
 }
 wait_until 60 sixteen_run || fail "there are not sixteen runs: $(cat "$tmp/top")"
 for ((i = 0; i < 16; i += 5)); do
-	id=$(jq -r --arg name "run-$$-$i" '.runs[] | select(.name == $name) | .run_id' "$tmp/top")
+	id=$(gojq -r --arg name "run-$$-$i" '.runs[] | select(.name == $name) | .run_id' "$tmp/top")
 	follow "$id" "$tmp/followed.$i"
 	ids+=("$id")
 	followers[i]=$follower
@@ -38,11 +38,11 @@ assert_status 0
 for i in "${!followers[@]}"; do
 	end_of "${followers[i]}"
 	assert_status 0
-	assert_eq "$(jq -s -c '[.[] | select(.type == "exec" and .object == "/bin/true") | .detail.argv[1]] | group_by(.) | map([.[0], length])' \
+	assert_eq "$(gojq -s -c '[.[] | select(.type == "exec" and .object == "/bin/true") | .detail.argv[1]] | group_by(.) | map([.[0], length])' \
 		"$tmp/followed.$i")" "[[\"mark-$i\",5]]" "marks that the follower of run $i saw"
-	assert_eq "$(jq -s '[.[] | select(.type == "lost")] | length' "$tmp/followed.$i")" 0 "losses"
-	assert_eq "$(jq -s '[.[] | select(.type == "exit")] | length' "$tmp/followed.$i")" \
-		"$(jq --arg name "run-$$-$i" 'select(.name == $name) | .telemetry.counters.exits' "$tmp/results")" "ends"
+	assert_eq "$(gojq -s '[.[] | select(.type == "lost")] | length' "$tmp/followed.$i")" 0 "losses"
+	assert_eq "$(gojq -s '[.[] | select(.type == "exit")] | length' "$tmp/followed.$i")" \
+		"$(gojq --arg name "run-$$-$i" 'select(.name == $name) | .telemetry.counters.exits' "$tmp/results")" "ends"
 done
-assert_eq "$(jq -s -c '[.[] | [.reason, .telemetry.complete]] | unique' "$tmp/results")" '[["exited",true]]' "results"
+assert_eq "$(gojq -s -c '[.[] | [.reason, .telemetry.complete]] | unique' "$tmp/results")" '[["exited",true]]' "results"
 assert_eq "$(for id in "${ids[@]}"; do list_askers "$id"; done)" "" "names of followers"

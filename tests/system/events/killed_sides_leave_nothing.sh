@@ -14,7 +14,7 @@ need_program python3
 check_leaks
 
 start_waiting one -- sh -c 'echo waiting; read -r x; /bin/true; exit 6'
-for ((i = 0; i < 10; i++)); do
+for ((i = 0; i < 3; i++)); do
 	follow "$id" "$tmp/followed"
 	kill -KILL "$follower"
 	wait "$follower" 2>/dev/null
@@ -26,7 +26,7 @@ end_of "$supervisor"
 assert_status 6
 end_of "$follower"
 assert_status 0
-assert_eq "$(jq -s -c '[.[] | select(.type == "exec") | .detail.argv[0]]' "$tmp/followed")" '["sh","/bin/true"]' "programs"
+assert_eq "$(gojq -s -c '[.[] | select(.type == "exec") | .detail.argv[0]]' "$tmp/followed")" '["sh","/bin/true"]' "programs"
 
 # More than there is room for at a time are told so, and harm nobody.
 start_waiting many -- sh -c 'echo waiting; read -r x; exit 0'
@@ -71,7 +71,7 @@ sys.stdin.read()
 os.unlink(".follow-00000000000000000000000000-2")' <"$tmp/one.in" >"$tmp/asker" &
 asker=$!
 exec 9>"$tmp/one.in"
-wait_until 20 grep -q ready "$tmp/asker" || fail "no asker"
+wait_until 30 grep -q ready "$tmp/asker" || fail "no asker"
 run -q -- true
 assert_status 0
 assert_eq "$(list_askers "")" /run/menace/leases/.follow-00000000000000000000000000-2 "names after a start"

@@ -3,6 +3,7 @@
 #
 # A user neither sees nor follows a run of root's; his own he does, and root sees it too
 #
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -19,7 +20,7 @@ assert_ne "$status" 0 "exit status of a stranger"
 assert_not_contains "$stdout$stderr" exec
 run_plain "${as_user[@]}" "$MENACE" top --json
 assert_status 0
-assert_eq "$(jq -c .runs <<<"$stdout")" '[]' "what a stranger sees"
+assert_eq "$(gojq -c .runs <<<"$stdout")" '[]' "what a stranger sees"
 go roots
 end_of "$supervisor"
 
@@ -31,15 +32,15 @@ supervisor=$!
 exec {fd}>"$tmp/his.in"
 is_seen()
 {
-	[ -n "$("$@" "$MENACE" top --json | jq -r --argjson pid "$supervisor" '.runs[] | select(.supervisor_pid == $pid)')" ]
+	[ -n "$("$@" "$MENACE" top --json | gojq -r --argjson pid "$supervisor" '.runs[] | select(.supervisor_pid == $pid)')" ]
 }
-wait_until 20 is_seen "${as_user[@]}" || fail "he does not see his own run: $(cat "$tmp/his.out")"
+wait_until 30 is_seen "${as_user[@]}" || fail "he does not see his own run: $(cat "$tmp/his.out")"
 is_seen env || fail "root does not see it"
 id=$(id_of "$supervisor")
-assert_eq "$("$MENACE" top --json | jq -c --arg id "$id" '.runs[] | select(.run_id == $id) | [.uid, .program, .name]')" \
+assert_eq "$("$MENACE" top --json | gojq -c --arg id "$id" '.runs[] | select(.run_id == $id) | [.uid, .program, .name]')" \
 	"[$user,\"sh\",\"his\"]" "his run"
 # Without a control group nobody can tell what it does.
-his_state=$("$MENACE" top --json | jq -c --arg id "$id" '.runs[] | select(.run_id == $id) | [.pids, .state]')
+his_state=$("$MENACE" top --json | gojq -c --arg id "$id" '.runs[] | select(.run_id == $id) | [.pids, .state]')
 assert_match "$his_state" '^(\[null,null\]|\[[0-9]+,"running"\])$' "state"
 "$MENACE" events --follow --json "$id" >"$tmp/root.followed" 2>"$tmp/root.err" &
 root=$!
@@ -49,7 +50,7 @@ has_connected()
 {
 	[ -s "$tmp/his.err" ] && [ -s "$tmp/root.err" ]
 }
-wait_until 20 has_connected || fail "nobody follows: $(cat "$tmp/his.err" "$tmp/root.err")"
+wait_until 30 has_connected || fail "nobody follows: $(cat "$tmp/his.err" "$tmp/root.err")"
 echo go >&"$fd"
 exec {fd}>&-
 end_of "$follower"
@@ -58,5 +59,5 @@ end_of "$root"
 assert_status 0
 assert_contains "$(cat "$tmp/his.err")" "only denials are known of this run"
 for who in his root; do
-	assert_eq "$(jq -s -c '[.[] | [.type, .detail.what]]' "$tmp/$who.followed")" '[["denial","mount"]]' "what $who sees"
+	assert_eq "$(gojq -s -c '[.[] | [.type, .detail.what]]' "$tmp/$who.followed")" '[["denial","mount"]]' "what $who sees"
 done

@@ -40,19 +40,19 @@ end_of "$follower"
 assert_status 0
 known()
 {
-	jq -e --arg name "$1" '.telemetry.probes[] | select(.name == $name and .state == "attached")' "$tmp/net.json" >"$tmp/known"
+	gojq -e --arg name "$1" '.telemetry.probes[] | select(.name == $name and .state == "attached")' "$tmp/net.json" >"$tmp/known"
 }
 menace events "$id" --json
 cp "$tmp/stdout" "$tmp/stored"
 for told in "$tmp/followed" "$tmp/stored"; do
-	assert_eq "$(jq -s -c '[.[] | select(.type == "connect" and .object == "127.0.0.1:4711") | .comm]' "$told")" \
+	assert_eq "$(gojq -s -c '[.[] | select(.type == "connect" and .object == "127.0.0.1:4711") | .comm]' "$told")" \
 		'["python3"]' "connect in $told"
-	! known dns || assert_eq "$(jq -s -c '[.[] | select(.type == "dns") | [.object, .detail.type, .detail.server]]' "$told")" \
+	! known dns || assert_eq "$(gojq -s -c '[.[] | select(.type == "dns") | [.object, .detail.type, .detail.server]]' "$told")" \
 		'[["www.ex\\027mple.org","A","127.0.0.1"]]' "names in $told"
-	! known tcp || assert_ge "$(jq -s '[.[] | select(.type == "tcp" and .object == "127.0.0.1:4711")] | length' "$told")" 1 \
+	! known tcp || assert_ge "$(gojq -s '[.[] | select(.type == "tcp" and .object == "127.0.0.1:4711")] | length' "$told")" 1 \
 		"connections in $told"
 done
-! known tcp || assert_eq "$(jq -s -c '[.[] | select(.type == "tcp" and .object == "127.0.0.1:4711") | .detail.tx_bytes // 0] | max' \
+! known tcp || assert_eq "$(gojq -s -c '[.[] | select(.type == "tcp" and .object == "127.0.0.1:4711") | .detail.tx_bytes // 0] | max' \
 	"$tmp/followed")" 5 "bytes sent"
 menace events "$id" --type dns,tcp,attempt,open
 assert_status 0

@@ -4,6 +4,7 @@
 # menace-send verifies certificates: one that nobody vouches for gets nothing, one that --ca names and
 # that is of the host gets all
 #
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,6 +4,7 @@
 # menace export --output: the file is there whole or as it was before, nothing else is left in its
 # folder, and nothing but a regular file is replaced
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,7 @@
 #
 # menace export --format ecs: fields of the Elastic Common Schema with their types, one document a line
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -20,7 +21,7 @@ assert_eq "$checked" "attempt:3 bind:3 change:18 connect:8 connection:5 crash:3 
 # pick FILTER: of the documents, by jq.
 pick()
 {
-	jq -c "$1" "$tmp/stdout" | sort -u
+	gojq -c "$1" "$tmp/stdout" | sort -u
 }
 
 assert_eq "$(pick 'select(.event.action == "run_end") | [.["@timestamp"], .event.outcome, .event.reason,
@@ -35,7 +36,7 @@ assert_eq "$(pick 'select(.event.action == "connection" and .event.outcome == "f
 # A datagram socket's peer is not told by a connection of TCP to the same address.
 assert_eq "$(pick 'select(.event.action == "connect" and .destination.port == 443) | .network.transport')" '"tcp"
 "udp"'
-assert_eq "$(jq -c 'select(.event.action == "connect" and .destination.port == 443) | .network.transport' "$tmp/stdout" |
+assert_eq "$(gojq -c 'select(.event.action == "connect" and .destination.port == 443) | .network.transport' "$tmp/stdout" |
 	sort | uniq -c | tr -s ' ' | tr '\n' ' ')" ' 2 "tcp"  3 "udp" '
 assert_eq "$(pick 'select(.event.action == "bind") | [.destination.ip, .destination.port, .source.ip]')" '["::1",53,null]'
 assert_eq "$(pick 'select(.event.action == "change" and .event.type[0] == "deletion") | [.file.type, .file.size]')" \
@@ -43,6 +44,6 @@ assert_eq "$(pick 'select(.event.action == "change" and .event.type[0] == "delet
 assert_eq "$(pick 'select(.event.action == "denial") | [.event.kind, .error.code, .menace.count, .process.pid]')" \
 	'["alert","EPERM",3,100]'
 assert_eq "$(pick 'select(.event.action == "exec") | .process.args[0]')" '"prog\nram"'
-# Numbers that a double does not hold; jq has doubles.
+# Numbers that a double does not hold; gojq has doubles.
 assert_eq "$(grep -c '"bytes":9007199254740993,' "$tmp/stdout")" 4
 assert_eq "$(grep -c '"memory_peak_bytes":9007199254740993,' "$tmp/stdout")" 3

@@ -3,6 +3,7 @@
 #
 # menace export takes the filters of menace runs, in each format
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -20,8 +21,8 @@ chosen()
 {
 	local events records
 
-	events=$("$MENACE" export --format ocsf "$@" | jq -r .metadata.correlation_uid | sort -u)
-	records=$("$MENACE" export "$@" | jq -r .run_id | sort)
+	events=$("$MENACE" export --format ocsf "$@" | gojq -r .metadata.correlation_uid | sort -u)
+	records=$("$MENACE" export "$@" | gojq -r .run_id | sort)
 	[ "$events" = "$records" ] || fail "ocsf '$events', jsonl '$records'"
 	if [ -n "$records" ]; then
 		wc -l <<<"$records"

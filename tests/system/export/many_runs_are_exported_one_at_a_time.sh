@@ -4,6 +4,7 @@
 # An export of 100,000 runs holds one at a time in memory, none is left out, and on a terminal it tells
 # how far it is
 #
+# lane: soak (it is about the volume)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

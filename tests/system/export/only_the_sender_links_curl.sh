@@ -4,6 +4,7 @@
 # libcurl is in menace-send and in nothing else: not in menace-run, not in menace, neither linked nor
 # named
 #
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -4,6 +4,7 @@
 # menace export --format prometheus: sums over the runs in the text format that the textfile
 # collector takes; what nobody measured is not there
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

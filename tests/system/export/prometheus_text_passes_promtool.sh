@@ -3,6 +3,7 @@
 #
 # Prometheus' own tool has nothing to say about names, units and help of the metrics
 #
+# lane: soak (promtool is fetched for that lane only)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,7 @@
 #
 # menace-send refuses addresses, headers and lines before it speaks to anybody, and tells no secret
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -11,7 +12,7 @@
 need_root
 
 sender=${MENACE%/*}/menace-send
-put_record 01m8grcbq84h03083qe5vt6fs0
+put_record 01m8grcbq84h03083qe5vt6fs0 1048576
 "$MENACE" export --format otlp >"$tmp/lines"
 
 # send OPTION...: the lines of $input.
@@ -55,13 +56,13 @@ for bad in --timeout=0 --timeout=2h --timeout=x --retries=101 --retries=-1 --ret
 	assert_refused "${bad%=*}: "
 done
 
-# Headers from a file, which nobody sees in the list of processes.
+# Headers from a file, which nobody sees in the list of processes; a line of several MiB is sent whole.
 printf 'X-Token: hunter2\nX-More: a=b\n' >"$tmp/headers"
 # shellcheck disable=SC2119 # no options
 start_receiver
 send --endpoint "$url/ok" --header "@$tmp/headers"
 assert_status 0
-assert_eq "$(jq -r '.headers | [.["X-Token"], .["X-More"]] | join(" ")' "$received/ok.1.json")" "hunter2 a=b"
+assert_eq "$(gojq -r '.headers | [.["X-Token"], .["X-More"]] | join(" ")' "$received/ok.1.json")" "hunter2 a=b"
 
 # Lines.
 input=$tmp/bad

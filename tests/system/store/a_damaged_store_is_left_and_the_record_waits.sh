@@ -4,6 +4,8 @@
 # A damaged database is never deleted or made anew: runs go on as ever, records
 # wait in the spool, and are taken in when a good copy is in its place
 #
+# security
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -34,7 +36,7 @@ damage()
 }
 
 # Its beginning overwritten, its middle overwritten, its end cut off.
-{ head -c 4096 /dev/urandom; tail -c +4097 "$tmp/good.db"; } >"$tmp/damaged.db"
+{ head -c 4096 /dev/zero | tr '\0' '\125'; tail -c +4097 "$tmp/good.db"; } >"$tmp/damaged.db"
 damage "is no database or is damaged, and was left as it is"
 { head -c 4096 "$tmp/good.db"; head -c 200000 /dev/zero | tr '\0' '\377'; } >"$tmp/damaged.db"
 damage "is damaged and was left as it is"

@@ -3,6 +3,8 @@
 #
 # The store's file system is full: the run and its result are as ever, the record
 # waits on another file system, and is taken in once there is room
+#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -37,6 +39,6 @@ assert_contains "$stderr" "store $store "
 rm "$tmp/kept/filler"
 menace ingest
 assert_eq "$status:$stdout" "0:1 taken in, 0 known already, 0 put aside, 0 files in use"
-assert_eq "$("$MENACE" runs --json --sort oldest | jq -r .exit_code | tr '\n' ' ')" "5 6 "
+assert_eq "$("$MENACE" runs --json --sort oldest | gojq -r .exit_code | tr '\n' ' ')" "5 6 "
 assert_verified
 assert_eq "$(find /run/menace/spool -name "$(basename "$refuge")*")" "" "files left"

@@ -5,6 +5,7 @@
 # record waits elsewhere, what is there can be read, and all is taken in later,
 # however the path of the store is written then
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

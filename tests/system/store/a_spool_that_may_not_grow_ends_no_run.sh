@@ -4,6 +4,7 @@
 # The caller may not make larger files than the spool is (ulimit -f): the kernel's signal for that
 # ends neither a run nor a batch; the record goes elsewhere, and whoever waits is told why
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -26,17 +27,17 @@ for i in 1 2 3; do
 done >"$tmp/specs"
 run_plain "$MENACE_RUN" --batch -j 1 <"$tmp/specs"
 assert_status 0
-assert_eq "$(jq -c .exit.code "$tmp/stdout" | tr '\n' ' ')" "1 2 3 "
+assert_eq "$(gojq -c .exit.code "$tmp/stdout" | tr '\n' ' ')" "1 2 3 "
 
 # Nor may the refuge: which runs are lost, and how many, is said; their results are as ever.
 [ -f "$refuge" ] || fail "no refuge $refuge"
 truncate -s ${limit_kib}K "$refuge"
 run_plain "$MENACE_RUN" --batch -j 1 <"$tmp/specs"
 assert_status 0
-for id in $(jq -r 'select(.store.state == "queued") | .run_id' "$tmp/stdout"); do
+for id in $(gojq -r 'select(.store.state == "queued") | .run_id' "$tmp/stdout"); do
 	assert_contains "$stderr" "the run is not kept: $id: write record to $refuge: File too large"
 done
-assert_eq "$(jq -s 'map(select(.store.state == "queued")) | length' "$tmp/stdout")" 3 "queued"
+assert_eq "$(gojq -s 'map(select(.store.state == "queued")) | length' "$tmp/stdout")" 3 "queued"
 assert_contains "$stderr" "3 runs are not kept"
 truncate -s -$((limit_kib * 1024 - $(tr -d '\0' <"$refuge" | wc -c))) "$refuge"
 
@@ -50,5 +51,5 @@ ulimit -S -f unlimited
 menace ingest
 assert_contains "$stdout" "5 taken in"
 # Not by time: somebody may be setting the clock.
-assert_eq "$("$MENACE" runs --json | jq -r .exit_code | sort -n | tr '\n' ' ')" "1 2 3 3 4 "
+assert_eq "$("$MENACE" runs --json | gojq -r .exit_code | sort -n | tr '\n' ' ')" "1 2 3 3 4 "
 assert_verified

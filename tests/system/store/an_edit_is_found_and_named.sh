@@ -4,6 +4,8 @@
 # A row that is edited, deleted, put in another place or cut off is named by audit
 # verify; a cut tail needs a checkpoint that was kept elsewhere
 #
+# security
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -18,7 +20,7 @@ mapfile -t ids < <(run_ids)
 assert_eq ${#ids[@]} 5 "runs"
 menace audit checkpoint --key "$tmp/key" --new-key -o "$tmp/checkpoint"
 assert_status 0
-key=$(jq -r .public_key "$tmp/checkpoint")
+key=$(gojq -r .public_key "$tmp/checkpoint")
 assert_contains "$stderr" "public key $key"
 assert_eq "$(stat -c %a "$tmp/key")" 600 "mode of the key"
 cp "$store" "$tmp/good.db"
@@ -54,7 +56,7 @@ edit "INSERT INTO flows (name, folder, document, sha256, added_us) VALUES ('forg
 assert_verified
 assert_contains "$stdout" "1 rows of workflows, matrices and inputs are not in the chain and not judged"
 menace audit verify --json
-assert_eq "$(jq .unchained "$tmp/stdout")" 1 "rows outside of the chain"
+assert_eq "$(gojq .unchained "$tmp/stdout")" 1 "rows outside of the chain"
 
 # The last run goes from every table: a bare chain cannot know.
 put_back

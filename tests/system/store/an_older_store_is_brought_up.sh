@@ -4,6 +4,7 @@
 # A store of an older version can be read at once, whether something waits in its spool or not; where
 # it cannot be written it is said who can
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -10,7 +10,7 @@
 need_root
 need_cgroups
 
-"$MENACE_RUN" -q --set limits.wall_ms=3000 -- sleep 60
+"$MENACE_RUN" -q --set limits.wall_ms=500 -- sleep 60
 "$MENACE_RUN" -q -- sh -c 'exit 4'
 "$MENACE_RUN" -q -c 'b = bytearray(60000000)' --lang python
 "$MENACE_RUN" -q -- true
@@ -18,13 +18,13 @@ need_cgroups
 # programs [OPTION...]: of the runs that are listed, in their order.
 programs()
 {
-	"$MENACE" runs --json "$@" | jq -r .program | tr '\n' ' '
+	"$MENACE" runs --json "$@" | gojq -r .program | tr '\n' ' '
 }
 
 assert_eq "$(programs)" "true python sh sleep "
 assert_eq "$(programs --sort oldest)" "sleep sh python true "
 assert_eq "$(programs --sort memory | cut -d' ' -f1)" python
-by_wall=$("$MENACE" query 'SELECT program FROM runs JOIN usage USING (run_id) ORDER BY wall_us DESC' --json | jq -r .program)
+by_wall=$("$MENACE" query 'SELECT program FROM runs JOIN usage USING (run_id) ORDER BY wall_us DESC' --json | gojq -r .program)
 assert_eq "$(programs --sort wall)" "$(tr '\n' ' ' <<<"$by_wall")"
 assert_eq "$(programs --reason wall_timeout)" "sleep "
 assert_eq "$(programs --program 's*')" "sh sleep "

@@ -4,6 +4,8 @@
 # menace killed by SIGKILL while it takes records in, again and again: in the end
 # each of them is there once, and the chain is whole
 #
+# lane: soak (kills at instants that only the time decides)
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

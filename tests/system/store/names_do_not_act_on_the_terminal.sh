@@ -4,6 +4,8 @@
 # What a program chose as a name is shown and does not act, in tables and in JSON;
 # no colours where none are wanted
 #
+# security
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -42,7 +44,7 @@ menace audit head
 assert_status 0
 assert_contains "$stdout" 'store a"\x1b[31m'
 menace audit head --json
-assert_eq "$(jq -c .store "$tmp/stdout")" '"a\"\u001b[31m"' "id of the store"
+assert_eq "$(gojq -c .store "$tmp/stdout")" '"a\"\u001b[31m"' "id of the store"
 edit "UPDATE limits SET asked = char(27) || '[31m', kernel = char(27), kernel_file = char(27)"
 menace show "$id"
 assert_status 0

@@ -4,6 +4,7 @@
 # The host's name and the store's path are bytes that need not be UTF-8: the run is kept all the
 # same, the result has the exact path, and what is damaged in such a spool is put aside
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

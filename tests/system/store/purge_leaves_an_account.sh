@@ -4,6 +4,8 @@
 # purge deletes what nobody holds, says who and why in the chain, and with a key
 # seals what is left of the beginning
 #
+# security
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -44,7 +46,7 @@ menace hold "${ids[1]}" --release --reason "closed"
 menace purge --all --key "$tmp/key"
 assert_status 0
 assert_contains "$stdout" "1 runs deleted, 6 rows of the chain sealed"
-key=$(jq -r .public_key "$tmp/checkpoint")
+key=$(gojq -r .public_key "$tmp/checkpoint")
 menace audit verify -c "$tmp/checkpoint" -p "$key"
 assert_status 0
 assert_eq "$(count_runs)" 0
@@ -60,11 +62,11 @@ menace audit verify -c "$tmp/middle" -p "$key"
 assert_status 0
 assert_contains "$stdout" "tail not provable: the row of the checkpoint lies in a sealed part"
 menace audit verify -c "$tmp/middle" -p "$key" --json
-assert_eq "$(jq -c '[.good, .proven_seq, .checkpoint_sealed, .old_sealed]' <<<"$stdout")" \
+assert_eq "$(gojq -c '[.good, .proven_seq, .checkpoint_sealed, .old_sealed]' <<<"$stdout")" \
 	"[true,0,true,0]"
 
 # A checkpoint in the place of a seal, as early versions had it, passes only where that is asked.
-last=$(jq -r .seq "$tmp/last")
+last=$(gojq -r .seq "$tmp/last")
 edit "UPDATE segments SET document = '$(cat "$tmp/last")' WHERE last_seq = $last"
 menace audit verify -p "$key"
 assert_status 1

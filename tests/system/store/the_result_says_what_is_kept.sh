@@ -3,6 +3,7 @@
 #
 # store in the result: off, queued or failed; none of them changes the run
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -11,13 +12,13 @@ need_root
 
 run --store none -- sh -c 'exit 3'
 assert_status 3
-assert_eq "$(jq -c .store "$result")" '{"state":"off"}'
+assert_eq "$(gojq -c .store "$result")" '{"state":"off"}'
 assert_absent "$store.spool"
 
 run -- sh -c 'exit 3'
 assert_status 3
-assert_eq "$(jq -c .store "$result")" \
-	"{\"state\":\"queued\",\"path\":\"$store\",\"spool\":\"$store.spool\",\"why\":null}"
+assert_eq "$(gojq -c .store "$result")" \
+	"{\"path\":\"$store\",\"spool\":\"$store.spool\",\"state\":\"queued\",\"why\":null}"
 assert_eq "$(wc -l <"$store.spool")" 2 "lines of the spool"
 
 # The option wins over the variable; a relative path is one of the working directory.

@@ -3,6 +3,7 @@
 #
 # menace tells what it did not understand and what may have been meant, with exit 2
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -78,7 +79,7 @@ assert_contains "$stderr" "there is no store $tmp/kept/nothing.db yet"
 # The beginning of an id is enough, options may stand behind words.
 menace show "${ids[1]:0:25}" --json
 assert_status 0
-assert_eq "$(jq -r .run.run_id "$tmp/stdout")" "${ids[1]}"
+assert_eq "$(gojq -r .run.run_id "$tmp/stdout")" "${ids[1]}"
 for command in "" runs show events top diff query export audit hold purge ingest doctor; do
 	# shellcheck disable=SC2086 # no word, or one
 	menace $command --help

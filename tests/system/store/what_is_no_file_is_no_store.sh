@@ -5,6 +5,8 @@
 # beside it, the run is as ever and its record goes where it can; nor does one in the place
 # of a piece of the spool keep other records out
 #
+# security
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

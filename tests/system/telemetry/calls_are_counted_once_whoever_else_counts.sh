@@ -27,7 +27,7 @@ for gate in gates:
 }
 counted()
 {
-	jq -c '[([.telemetry.syscalls[] | select(.name == "getppid") | .count] | add),
+	gojq -c '[([.telemetry.syscalls[] | select(.name == "getppid") | .count] | add),
 		.telemetry.counters.memfd_calls, .telemetry.counters.forbidden_calls,
 		([.telemetry.events[] | select(.type == "attempt")] | length), .telemetry.complete]' "$tmp/$1.json"
 }

@@ -3,6 +3,8 @@
 #
 # Changes of identity and memory to run code from are counted exactly where they get past the
 # filter; where it denies them they are denials and nothing else
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
@@ -63,7 +65,7 @@ assert_eq "$(json '.telemetry.above_level | [.attempts, .forbidden, .files] | to
 need_file "$MENACE"
 "$MENACE_RUN" -q --telemetry default,+attempts --store "$tmp/store.db" --lang python -c 'import os
 os.memfd_create("name")' || fail "the run"
-id=$("$MENACE" runs --json --store "$tmp/store.db" | jq -r .run_id)
+id=$("$MENACE" runs --json --store "$tmp/store.db" | gojq -r .run_id)
 run_plain "$MENACE" show --all --store "$tmp/store.db" "$id"
 assert_contains "$stdout" "  memfd_calls              1" "counters shown"
 assert_not_contains "$stdout" wx_calls "counters that are 0"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Bytes each way of TCP connections are exact, with round-trip times; those that fail say why
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
@@ -45,7 +47,7 @@ assert_eq "$(of in)" '[["inet","127.0.0.1","allowed",77,5000000,1],["inet6","::1
 assert_eq "$(json '[.telemetry.connections[] | select(.direction == "out") | .remote_port] | tostring')" "[${ports[0]},${ports[1]},9]" ports
 assert_eq "$(json '.telemetry.connections[] | select(.verdict == "failed") | .errno')" 111 "errno of the refused one"
 assert_eq "$(json '.telemetry.counters | [.tcp_closed, .tcp_sent_bytes, .tcp_received_bytes] | tostring')" "[4,10000154,10000154]" amounts
-assert_eq "$(json '[.telemetry.connections[] | select(.verdict == "allowed") | .rtt_us > 0 and .rtt_us < 10000000] | all')" true "round-trip times"
+assert_eq "$(json '[.telemetry.connections[] | select(.verdict == "allowed") | .rtt_us > 0] | all')" true "round-trip times"
 assert_eq "$(json '[.telemetry.connections[] | select(.verdict == "allowed") | .tx_packets > 1 and .rx_packets > 1] | all')" true segments
 assert_eq "$(json '[.telemetry.processes[] | select(.comm == "python3") | .tgid] as $p | [.telemetry.connections[] | select(.direction == "out") | .tgid == $p[0]] | all')" true "who asked"
 assert_eq "$(json '.telemetry.counters.tcp_retransmits == ([.telemetry.connections[] | .retransmits] | add)')" true "segments sent again"

@@ -40,20 +40,21 @@ assert_crashes 300
 # nine of them crashes alone would leave 16 bytes of the ring.
 mkdir "$tmp/shared"
 chmod 777 "$tmp/shared"
+mkfifo -m 666 "$tmp/shared/go"
 rm -f "$result"
 "$MENACE_RUN" -q -t 300 -o "$result" --ro "$helper:/processes" --rw "$tmp/shared:/shared" -- sh -c \
-	': >/shared/ready; until [ -e /shared/go ]; do :; done
+	': >/shared/ready; read -r x </shared/go
 	for i in 1 2 3 4 5 6 7 8 9; do /processes made-code; done
 	exec /processes crashes 300' 2>"$tmp/stderr" &
 pid=$!
-wait_until 20 [ -e "$tmp/shared/ready" ] || fail "the program did not start"
+wait_until 30 [ -e "$tmp/shared/ready" ] || fail "the program did not start"
 program_has_ended()
 {
 	! pgrep -P "$init" >/dev/null
 }
 init=$(pgrep -P "$pid")
 kill -STOP "$pid"
-: >"$tmp/shared/go"
+echo >"$tmp/shared/go"
 wait_until 60 program_has_ended || { kill -CONT "$pid"; fail "the crashes did not end"; }
 kill -CONT "$pid"
 wait "$pid"

@@ -3,6 +3,8 @@
 #
 # 64 MiB written and synced: exact to the files, within 2 % to the device; null with the reason
 # where a request cannot be told to be a run's
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"

@@ -34,9 +34,9 @@ assert_match "$(sed -n '/^System calls$/,/^$/p' "$tmp/shown" | sed -n 2,4p)" 'cl
 assert_match "$(cat "$tmp/shown")" 'openat -> ENOENT' "an outcome"
 ! grep -q $'\e' "$tmp/shown" || fail "colours without a terminal"
 menace show --json "$id"
-assert_eq "$(jq '[.histograms[].count] | add' <<<"$stdout")" \
+assert_eq "$(gojq '[.histograms[].count] | add' <<<"$stdout")" \
 	"$("$MENACE" query "SELECT sum(count) FROM histograms WHERE run_id = '$id'" | tail -n 1)" "distributions in JSON"
-assert_eq "$(jq '[.syscalls[].count] | add' <<<"$stdout")" \
+assert_eq "$(gojq '[.syscalls[].count] | add' <<<"$stdout")" \
 	"$("$MENACE" query "SELECT sum(count) FROM syscalls WHERE run_id = '$id'" | tail -n 1)" "system calls in JSON"
 
 # Nobody draws for ever what somebody wrote into the store.
@@ -50,7 +50,7 @@ menace audit verify
 assert_status 1
 assert_match "$stdout" "table histograms, row [0-9]+: bucket is"
 
-menace_off=$("$MENACE_RUN" -q -o - --telemetry off -- true | jq -r .run_id)
+menace_off=$("$MENACE_RUN" -q -o - --telemetry off -- true | gojq -r .run_id)
 menace show "$menace_off"
 assert_not_contains "$stdout" Distributions
 assert_not_contains "$stdout" "System calls"

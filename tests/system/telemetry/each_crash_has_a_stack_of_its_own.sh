@@ -3,6 +3,8 @@
 #
 # Programs that crash at the same time in different places: the stack that is told with each is its own, for none is kept
 # under a number that another could have
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"

@@ -3,6 +3,8 @@
 #
 # Files opened for writing, and those that are somebody's secret, with the path that the
 # sandbox sees; null with the errno where the kernel lets no function be watched
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
@@ -46,7 +48,7 @@ assert_ge "$(json .telemetry.counters.files_opened)" 8 "files opened"
 assert_books
 
 need_file "$MENACE"
-id=$("$MENACE" runs --json --store "$tmp/store.db" | jq -r .run_id)
+id=$("$MENACE" runs --json --store "$tmp/store.db" | gojq -r .run_id)
 run_plain "$MENACE" show --store "$tmp/store.db" "$id"
 assert_contains "$stdout" "      2x write  /work/a" "files shown"
 assert_contains "$stdout" "      1x secret /home/alice/diary" "secrets shown"

@@ -7,7 +7,6 @@
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry
-need_file "$MENACE_HELPERS/kill-at-random"
 set=$(list_sets)
 
 assert_observed()
@@ -31,11 +30,3 @@ rmdir "$set/sched"
 mkdir "$set/new-sched"
 assert_observed "one object"
 assert_eq "$(json '[.telemetry.histograms[0].buckets[].count] | add > 0')" true "run times"
-
-seed=${MENACE_KILL_SEED:-$RANDOM$RANDOM}
-echo "seed $seed"
-for ((i = 0; i < (MENACE_SLOWDOWN > 1 ? 5 : 20); i++)); do
-	"$loader" purge >/dev/null || fail "purge"
-	"$MENACE_HELPERS/kill-at-random" 1 "$(scaled 100000)" $((seed + i)) "$loader" load default >/dev/null
-	assert_observed "seed $((seed + i))"
-done

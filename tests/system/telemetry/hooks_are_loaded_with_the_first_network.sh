@@ -11,7 +11,7 @@ need_telemetry
 need_system_program python3
 code='import socket
 a = [socket.socket() for i in range(3)]'
-states() { jq -c '[.telemetry.probes[] | select(.name == "socket" or .name == "tcp" or .name == "dns") | .state]
+states() { gojq -c '[.telemetry.probes[] | select(.name == "socket" or .name == "tcp" or .name == "dns") | .state]
 	+ [(.telemetry.counters.sockets // 0) >= 3, .telemetry.complete]' "$1"; }
 is_loaded() { [ -d "$(list_sets)/net" ] && [ -d "$(list_sets)/dns" ] && [ -d "$(list_sets)/tcp" ]; }
 is_not_loaded() { [ ! -e "$(list_sets)/net" ] && [ ! -e "$(list_sets)/dns" ] && [ ! -e "$(list_sets)/tcp" ]; }
@@ -35,7 +35,7 @@ is_loaded || fail "no hooks: $(ls "$(list_sets)")"
 # In one process, which has the set open.
 purge_probes
 for mode in none loopback; do
-	jq -n -c --arg mode "$mode" --arg code "$code" \
+	gojq -n -c --arg mode "$mode" --arg code "$code" \
 		'{schema: "menace.spec/1", program: ["python3", "-c", $code], net: {mode: $mode}}'
 done >"$tmp/specs"
 run_plain "$MENACE_RUN" -q --batch -j 1 <"$tmp/specs"

@@ -35,7 +35,7 @@ start()
 		': >/shared/ready-$0; read -r x </shared/go-$0; /processes execs 50 /bin/true; : >/shared/done-$0' "$1" &
 	pid=$!
 	pids+=("$pid")
-	wait_until 20 [ -e "$tmp/shared/ready-$1" ] || fail "the program of $1 did not start"
+	wait_until 30 [ -e "$tmp/shared/ready-$1" ] || fail "the program of $1 did not start"
 	id=$(stat -c %i "$root$(sed -n 's/^0:://p' "/proc/$(pgrep -P "$pid" | head -n 1)/cgroup")")
 }
 
@@ -92,7 +92,7 @@ assert_processes 2 1
 start killed
 kill -STOP "$pid"
 go killed
-wait_until 20 [ -e "$tmp/shared/done-killed" ] || fail "the program did not end"
+wait_until 30 [ -e "$tmp/shared/done-killed" ] || fail "the program did not end"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 run_inside -- execs 3 /bin/true

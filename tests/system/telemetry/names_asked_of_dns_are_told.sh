@@ -150,7 +150,7 @@ import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(3):
     s.sendto(b"\0\7\1\0\0\1\0\0\0\0\0\0\5\x1b[31m\3org\0\0\x1c\0\1", ("127.0.0.1", 53))' || fail "the run"
-id=$("$MENACE" query --json --store "$tmp/store.db" 'SELECT run_id AS id FROM runs' | jq -r '.. | .id? // empty')
+id=$("$MENACE" query --json --store "$tmp/store.db" 'SELECT run_id AS id FROM runs' | gojq -r '.. | .id? // empty')
 run_plain "$MENACE" show --store "$tmp/store.db" "$id"
 assert_contains "$stdout" '3x AAAA   \027[31m.org  (udp 127.0.0.1)' "names shown"
 run_plain "$MENACE" audit verify --store "$tmp/store.db"

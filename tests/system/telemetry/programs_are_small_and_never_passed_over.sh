@@ -4,6 +4,8 @@
 # Each program of a set can be asked how many instructions the verifier walked through, and how
 # often the kernel did not run it since it was running on that processor: what it would have
 # told is lost without a trace elsewhere, so the books of each run have it
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
@@ -18,7 +20,7 @@ done
 printf '{"schema": "menace.spec/1", "program": ["true"]}\n%.0s' 1 2 3 >"$tmp/specs"
 run_plain "$MENACE_RUN" -q --batch <"$tmp/specs"
 assert_status 0
-assert_eq "$(jq -s -c 'map(.telemetry | [.books.programs_passed_over, .complete])' "$tmp/stdout")" \
+assert_eq "$(gojq -s -c 'map(.telemetry | [.books.programs_passed_over, .complete])' "$tmp/stdout")" \
 	'[[0,true],[0,true],[0,true]]' "programs passed over, runs of a batch"
 "$loader" purge >/dev/null || fail "purge"
 run_inside --net loopback -- forks 200

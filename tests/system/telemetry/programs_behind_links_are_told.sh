@@ -26,10 +26,16 @@ assert_eq "$(places processes)" '[["/processes","/processes","/",false,false]]' 
 assert_eq "$(json 'execs[0] | .cwd')" /work "of the program itself"
 assert_books
 
-# No name in any folder, and a folder that is deeper than there is room for.
+# A file in memory has no name in any folder, and is told to be fileless.
 run_inside --level 2 -- memfd /usr/bin/true
 assert_status 0
+assert_processes 2 2
+assert_eq "$(json .telemetry.counters.execs_fileless)" 1 "fileless execs"
+assert_eq "$(json '[execs[].fileless] | tostring')" "[false,true]"
+assert_eq "$(json 'execs[1].argv | tostring')" '["nameless"]'
 assert_eq "$(json '[execs[] | select(.fileless) | .file] | tojson')" '[null]' "a file without a name"
+
+# A folder that is deeper than there is room for.
 run -q -t "$(scaled 60)" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
 	mkdir d$i && cd d$i || exit 9; done; exec true'
 assert_status 0

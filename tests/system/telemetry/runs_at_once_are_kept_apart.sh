@@ -8,7 +8,7 @@
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry
-runs=${MENACE_TELEMETRY_RUNS:-$((MENACE_SLOWDOWN > 1 ? 32 : 160))}
+runs=${MENACE_TELEMETRY_RUNS:-48}
 for ((i = 0; i < runs; i++)); do
 	printf '{"schema": "menace.spec/1", "name": "%d", "program": ["sh", "-c", "%s"]}\n' "$i" \
 		"for i in \$(seq $((i % 16))); do /bin/true mark-$i; done"
@@ -16,7 +16,7 @@ done >"$tmp/specs"
 run_plain "$MENACE_RUN" -q -t "$(scaled 60)" --store "$tmp/menace.db" --batch -j 16 <"$tmp/specs"
 assert_status 0
 assert_eq "$(wc -l <"$tmp/stdout")" "$runs" results
-bad=$(jq -c '(.name | tonumber) as $i | ($i % 16) as $n
+bad=$(gojq -c '(.name | tonumber) as $i | ($i % 16) as $n
 	| ([.telemetry.events[] | select(.type == "exec" and .object == "/bin/true") | .detail.argv[1]]) as $marks
 	| select(.telemetry.counters.execs != $n + 2 or .telemetry.counters.forks != $n + 3
 		or .telemetry.counters.exits != $n + 3 or .telemetry.complete != true
@@ -35,4 +35,4 @@ apart=$("$MENACE" query --store "$tmp/menace.db" --json "
 	FROM marks JOIN runs USING (run_id)")
 marks=0
 for ((i = 0; i < runs; i++)); do marks=$((marks + i % 16)); done
-assert_eq "$(jq -c '[.marks, .own]' <<<"$apart")" "[$marks,$marks]" "execs in the store, and those of their own run"
+assert_eq "$(gojq -c '[.marks, .own]' <<<"$apart")" "[$marks,$marks]" "execs in the store, and those of their own run"

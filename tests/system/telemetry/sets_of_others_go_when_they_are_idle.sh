@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What another build pinned goes when this one is loaded, if no run has used it for an hour;
-# a purge takes what no run uses, also one that is killed on the way
+# a purge takes what no run uses
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
 
 need_telemetry
-need_file "$MENACE_HELPERS/kill-at-random"
 need_file "$MENACE"
 set=$(list_sets)
 
@@ -43,7 +42,7 @@ assert_eq "$stdout" "1 sets of probes removed, 2 left"
 "$MENACE_RUN" -q -- sleep 1000 &
 pid=$!
 is_observed() { [ -n "$("$loader" entries)" ]; }
-wait_until 10 is_observed || fail "the run is not observed"
+wait_until 30 is_observed || fail "the run is not observed"
 run_plain "$MENACE" purge --probes --json
 assert_status 0
 assert_eq "$stdout" '{"removed": 1, "left": 1}'
@@ -57,16 +56,5 @@ for words in "--probes --all" "--probes --dry-run" "--all --idle 1h"; do
 done
 run_plain "$MENACE" purge --probes
 assert_eq "$stdout" "1 sets of probes removed, 0 left"
-
-seed=${MENACE_KILL_SEED:-$RANDOM$RANDOM}
-echo "seed $seed"
-for ((i = 0; i < (MENACE_SLOWDOWN > 1 ? 5 : 20); i++)); do
-	run -q -- true
-	make_other menace-0123456789abcdef-1 "2 hours"
-	"$MENACE_HELPERS/kill-at-random" 1 "$(scaled 20000)" $((seed + i)) "$loader" purge >/dev/null
-	run -q -- true
-	assert_status 0
-	assert_processes 2 1
-done
 "$loader" purge >/dev/null || fail purge
 assert_eq "$(find "$MENACE_BPF_DIR" -name '*menace-[0-9a-f]*')" "" "what is left"

@@ -3,6 +3,8 @@
 #
 # Sockets, connections, addresses and datagrams, by IPv4 and IPv6, with packets where
 # they are asked for; without network the hooks are not attached, and say so
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"

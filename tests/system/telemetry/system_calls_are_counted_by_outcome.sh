@@ -3,6 +3,8 @@
 #
 # At the level syscalls each call that returned is counted by its outcome, with the time that it took, for
 # that run alone, and nothing stays attached
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
@@ -41,17 +43,11 @@ if pid == 0:
 os.wait()
 os.spawnv(os.P_WAIT, "/usr/bin/unshare", ["unshare", "-U", "true"])'
 took() { json "[.telemetry.syscalls[] | select($1) | .total_ns] | add"; }
-# 1: they took longer, as one does that waits in a call for the processor of a busy machine.
-calls_are_timed()
-{
-	run -q -t "$(scaled 30)" --telemetry default,+syscalls,+syscall_times --lang python -c "$code"
-	assert_status 0
-	slept=$(took '.name == "clock_nanosleep" or .name == "nanosleep" or .name == "select" or .name == "pselect6"')
-	assert_ge "$slept" 300000000 "nanoseconds asleep"
-	assert_ge "$(took '.name == "getppid"')" 1000 "nanoseconds of a thousand calls"
-	[ "$slept" -le "$(scaled 2000000000)" ] && [ "$(took '.name == "getppid"')" -le "$(scaled 50000000)" ]
-}
-patiently calls_are_timed || fail "$slept nanoseconds asleep, $(took '.name == "getppid"') in a thousand calls"
+run -q -t "$(scaled 30)" --telemetry default,+syscalls,+syscall_times --lang python -c "$code"
+assert_status 0
+assert_ge "$(took '.name == "clock_nanosleep" or .name == "nanosleep" or .name == "select" or .name == "pselect6"')" 300000000 \
+	"nanoseconds asleep"
+assert_ge "$(took '.name == "getppid"')" 1000 "nanoseconds of a thousand calls"
 assert_eq "$(json '[.telemetry.syscalls[] | select(.name == "unshare" and .errno == 1) | [.count, .total_ns]] | tostring')" \
 	"[[1,null]]" "what the filter answered"
 assert_eq "$(calls '.name == "rt_sigreturn"')" 1 "returns from a signal"
@@ -59,19 +55,14 @@ assert_eq "$(calls '.name == "511"')" null "calls without a number"
 timed=$(json '[.telemetry.histograms[] | select(.name == "syscall").buckets[].count] | add')
 all=$(calls true)
 assert_ge "$timed" $((all * 95 / 100)) "calls in the distribution, of all"
-assert_le "$timed" "$((all - 1))" "calls in the distribution, without what the filter answered"
+[ "$timed" -lt "$all" ] || fail "$timed of $all calls are in the distribution, also what the filter answered"
 assert_ge "$(json '[.telemetry.histograms[] | select(.name == "syscall").buckets[] | select(.bucket >= 15) | .count] | add')" \
 	4 "calls of 32 ms and more"
 assert_eq "$(json .telemetry.complete)" true complete
 assert_books
 
 # The same slot again: nothing of the run before.
-afterwards()
-{
-	run -q --telemetry syscalls -- true
-	assert_eq "$(calls '.name == "getppid"')" null "calls of getppid"
-	[ "$(json '[.telemetry.syscalls[].total_ns] | add')" -le "$(scaled 200000000)" ]
-}
-patiently afterwards || fail "nothing sleeps, and calls took $(json '[.telemetry.syscalls[].total_ns] | add') nanoseconds"
+run -q --telemetry syscalls -- true
+assert_eq "$(calls '.name == "getppid"')" null "calls of the run before"
 run -q -- true
 assert_eq "$(json .telemetry.syscalls)" null "without the level"

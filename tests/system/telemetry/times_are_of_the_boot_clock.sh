@@ -30,7 +30,7 @@ assert_eq "$(json ".telemetry.processes[] | select(.inner_pid == 2) | .start_boo
 
 # The store keeps them as they are.
 stored=$("$MENACE" events "$(run_ids | tail -n 1)" --json) || fail "menace events: $?"
-assert_eq "$(jq -s -c 'map(select(.type == "exec") | .boot_ns)' <<<"$stored")" \
+assert_eq "$(gojq -s -c 'map(select(.type == "exec") | .boot_ns)' <<<"$stored")" \
 	"$(json '[.telemetry.events[] | select(.type == "exec") | .boot_ns] | tostring')" "times in the store"
 
 # From the first one on, which is init's: nobody is without a number, a beginning and a name.
@@ -38,7 +38,7 @@ assert_eq "$(json '.telemetry.processes[0].inner_pid')" 1 "the first process"
 assert_eq "$(json '[.telemetry.processes[], .telemetry.events[] | .tgid > 0 and .start_boot_ns > 0 and .comm != ""] | all')" true \
 	"identity in the result"
 # Who made a process before it began a program has no name of its own there.
-assert_eq "$(jq -s 'map(.tgid > 0 and (.type == "fork" or (.comm // "") != "")) | length > 0 and all' <<<"$stored")" true \
+assert_eq "$(gojq -s 'map(.tgid > 0 and (.type == "fork" or (.comm // "") != "")) | length > 0 and all' <<<"$stored")" true \
 	"identity in the store"
-assert_eq "$("$MENACE" query --json "SELECT count(*) AS n FROM events WHERE coalesce(run_id, '') = ''" | jq .n)" 0 \
+assert_eq "$("$MENACE" query --json "SELECT count(*) AS n FROM events WHERE coalesce(run_id, '') = ''" | gojq .n)" 0 \
 	"events of no run"

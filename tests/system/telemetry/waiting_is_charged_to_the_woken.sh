@@ -4,6 +4,8 @@
 # Run-queue latency is that of whoever waits for a processor, as the scheduler itself tells it in /proc/PID/schedstat,
 # and never that of who woke him: one in the run counts what he waits and not who from outside woke him, and the wait of
 # one outside is not his who woke him from inside
+#
+# lane: soak (shares of a processor that others use as well)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"

@@ -51,5 +51,5 @@ mkdir "$tmp/runtime"
 chown 65534:65534 "$tmp/runtime"
 XDG_RUNTIME_DIR=$tmp/runtime run_plain "${as_user[@]}" "$MENACE_RUN" -q -o - --best-effort cgroup -- true
 assert_status 0
-assert_eq "$(jq -r .telemetry.level <<<"$stdout")" null
-assert_match "$(jq -r .telemetry.reason <<<"$stdout")" "control group|need root"
+assert_eq "$(gojq -r .telemetry.level <<<"$stdout")" null
+assert_match "$(gojq -r .telemetry.reason <<<"$stdout")" "control group|need root"

@@ -11,17 +11,17 @@
 
 need_telemetry
 
-# mine EXPRESSION: of the runs of this test, as jq sees them.
+# mine EXPRESSION: of the runs of this test, as gojq sees them.
 mine()
 {
-	"$MENACE" top --json "${@:2}" | jq -c "[.runs[] | select(.name as \$n | [\"spins\", \"eats\", \"forks\"] | index(\$n))] | $1"
+	"$MENACE" top --json "${@:2}" | gojq -c "[.runs[] | select(.name as \$n | [\"spins\", \"eats\", \"forks\"] | index(\$n))] | $1"
 }
 
 start_waiting spins -m 64m --set limits.pids_max=77 -- sh -c 'echo waiting; read -r x; exec /processes spin 1000000'
 spins=$supervisor
 start_waiting eats --ro "$MENACE_HELPERS:/h" -- sh -c 'echo waiting; read -r x; /h/eat-memory anon 33554432 1; read -r y'
 start_waiting forks -- sh -c 'echo waiting; read -r x; sleep 1000 & sleep 1000 & sleep 1000 & sleep 1000 & wait'
-id=$("$MENACE" top --json | jq -r '.runs[] | select(.name == "spins") | .run_id')
+id=$("$MENACE" top --json | gojq -r '.runs[] | select(.name == "spins") | .run_id')
 assert_eq "$(mine '[.[] | .state] | unique')" '["running"]' states
 assert_eq "$(mine '.[] | select(.name == "spins") | [.program, .uid, .supervisor_pid, .memory_max_bytes, .pids_max]')" \
 	"[\"sh\",0,$spins,67108864,77]" "a run"
@@ -67,7 +67,7 @@ three_looks()
 {
 	[ "$(wc -l <"$tmp/often")" -ge 3 ] &&
 		[ "$(head -n "$(wc -l <"$tmp/often")" "$tmp/often" | tail -n 3 |
-			jq -s 'map(.runs[] | select(.name == "spins") | .cpu_percent > 0 and .cpu_percent < 250) == [true, true, true]')" = true ]
+			gojq -s 'map(.runs[] | select(.name == "spins") | .cpu_percent > 0 and .cpu_percent < 250) == [true, true, true]')" = true ]
 }
 wait_until 60 three_looks || fail "share of CPU: $(tail -n 3 "$tmp/often")"
 kill "$often"
