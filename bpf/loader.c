@@ -33,6 +33,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 
 struct set {
 	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX];
@@ -714,7 +715,8 @@ int mr_loader_load(const struct mr_probe_choice *choice, struct mr_error *err)
 	if (r == 0)
 		r = complete_set(&set, choice, err);
 	/* Who loads pays; a set that is in the way of nobody is no reason to fail. */
-	if (r == 0 && mr_sets_purge(set.root, set.name, MR_SETS_IDLE_S, NULL, &left) < 0)
+	if (r == 0 &&
+	    mr_sets_purge(set.root, set.name, MR_PATIENCE_S(PROBES_IDLE), NULL, &left) < 0)
 		mr_log_warn("%s", left.msg);
 	close_set(&set);
 	return r < 0 ? mr_err_wrap(err, r, "load probes") : 0;

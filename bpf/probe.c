@@ -27,10 +27,10 @@
 #include "bpf/start.h"
 #include "bpf/sys.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/event.h"
 #include "runtime/base/log.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 
 struct mr_probes {

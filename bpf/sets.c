@@ -24,6 +24,7 @@
 #include "bpf/pins.h"
 #include "bpf/wire.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 
 #define LOCK_DIR "menace-lock"
@@ -130,7 +131,7 @@ static int purge_set(const char *root, int root_fd, const char *name, uint64_t i
 {
 	char path[MR_PINS_PATH_MAX];
 	int fds[MR_WIRE_SLOTS], r;
-	time_t last_s = 0, now_s = time(NULL);
+	time_t last_s = 0, now_s = (time_t)(mr_clock_ns(MR_CLOCK_REAL) / 1000000000);
 
 	for (unsigned int i = 0; i < MR_WIRE_SLOTS; i++)
 		fds[i] = -1;

@@ -8,9 +8,6 @@
 
 struct mr_error;
 
-/* A set of another build that no run has used for this long goes when a new one is loaded. */
-#define MR_SETS_IDLE_S 3600
-
 /* Lock the root; *ret_fd is the lock. */
 int mr_sets_lock(const char *root, int *ret_fd, struct mr_error *err);
 /* What a killed process left, under names that begin with prefix. */

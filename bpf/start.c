@@ -21,14 +21,14 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/units.h"
 
 #define PROGRAM "menace-probe-load"
-#define TIMEOUT_NS 30000000000ULL
 
 static int spawn(const char *path, const char *const words[3], int out, pid_t *ret_pid)
 {
@@ -60,17 +60,16 @@ static int spawn(const char *path, const char *const words[3], int out, pid_t *r
 /* What it wrote until its end; past the deadline it is killed. */
 static ssize_t read_answer(int fd, pid_t pid, struct mr_error *answer)
 {
-	uint64_t deadline = mr_now_ns() + TIMEOUT_NS, now = mr_now_ns();
+	const uint64_t deadline = mr_now_ns() + MR_PATIENCE_NS(PROBES_START);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	while (now < deadline) {
-		int r = poll(&p, 1, (int)((deadline - now) / 1000000) + 1);
+	while (mr_now_ns() < deadline) {
+		int r = mr_clock_poll(&p, 1, deadline);
 
 		if (r > 0)
 			return mr_read_full(fd, answer, sizeof(*answer));
 		if (r < 0 && errno != EINTR)
 			return -errno;
-		now = mr_now_ns();
 	}
 	kill(pid, SIGKILL);
 	return -ETIMEDOUT;

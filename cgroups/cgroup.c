@@ -26,18 +26,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroups/hierarchy.h"
 #include "cgroups/tree.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/patience.h"
 
 #define RETRIES 1000 /* lost races for the parent, each a few microseconds */
-#define EMPTY_WAIT_MS 200 /* from the end of the last process to an empty group */
-#define KILL_TIMEOUT_MS 2000
 #define ANCESTORS_MAX 64
 
 struct mr_cgroup {
@@ -503,7 +502,7 @@ int mr_cgroup_kill(const struct mr_cgroup *cg, struct mr_error *err)
 	int r = dir_fd < 0 ? 0 : mr_write_file_at(dir_fd, "cgroup.kill", "1");
 
 	if (r == -ENOENT) /* before 5.14, or the group is gone and the list is empty */
-		return mr_tree_kill(dir_fd, KILL_TIMEOUT_MS, err);
+		return mr_tree_kill(dir_fd, MR_PATIENCE_MS(CGROUP_KILL), err);
 	if (r < 0 && r != -ENODEV)
 		return mr_err(err, MR_E_SYS, -r, "write \"1\" to cgroup.kill of %s: %m", cg->path);
 	return 0;
@@ -625,10 +624,7 @@ const char *mr_cgroup_oom_level(const struct mr_cgroup *cg, const struct mr_cgro
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return mr_clock_ns(MR_CLOCK_MONOTONIC) / 1000000;
 }
 
 /* Wait for cgroup.events to say empty; 1 while it is not and the deadline passed. */
@@ -662,7 +658,7 @@ static int remove_group(const struct mr_cgroup *cg, const struct mr_group *g, ui
 		r = mr_tree_remove(g->parent_fd, cg->name);
 		if (r != -EBUSY || now_ms() >= deadline)
 			break;
-		poll(&p, p.fd >= 0, 1);
+		poll(&p, p.fd >= 0, MR_PATIENCE_MS(CGROUP_LOOK));
 	}
 	if (r == -ENOTDIR)
 		r = 0; /* a file of the kernel by that name, no group */
@@ -701,7 +697,7 @@ static int destroy_until(const struct mr_cgroup *cg, uint64_t deadline, struct m
 
 int mr_cgroup_destroy(const struct mr_cgroup *cg, struct mr_error *err)
 {
-	return destroy_until(cg, now_ms() + EMPTY_WAIT_MS, err);
+	return destroy_until(cg, now_ms() + MR_PATIENCE_MS(CGROUP_EMPTY), err);
 }
 
 /* What exists of BASE/menace/NAME, with dir_fd -1 where it does not. */

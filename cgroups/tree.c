@@ -19,18 +19,18 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroups/stats.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/patience.h"
 
 #define DEPTH_MAX 64
 #define KILL_BATCH 512
-#define ROUND_WAIT_MS 20
 
 void mr_tree_scan(struct mr_tree_scan *scan, const char *text, size_t size, pid_t *pids, size_t cap)
 {
@@ -239,10 +239,7 @@ static void wait_event(int events_fd, const char *key, uint64_t value, int ms)
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return mr_clock_ns(MR_CLOCK_MONOTONIC) / 1000000;
 }
 
 static int kill_until_empty(int dir_fd, int events_fd, uint64_t deadline, struct mr_error *err)
@@ -260,9 +257,9 @@ static int kill_until_empty(int dir_fd, int events_fd, uint64_t deadline, struct
 		if (left > KILL_BATCH)
 			continue;
 		if (events_fd >= 0)
-			wait_event(events_fd, "populated", 0, ROUND_WAIT_MS);
+			wait_event(events_fd, "populated", 0, MR_PATIENCE_MS(CGROUP_KILL_ROUND));
 		else
-			poll(&none, 0, 1); /* v1 tells nobody when a group empties */
+			poll(&none, 0, MR_PATIENCE_MS(CGROUP_LOOK)); /* v1 has no events */
 	}
 }
 
@@ -274,7 +271,7 @@ int mr_tree_kill(int dir_fd, unsigned int timeout_ms, struct mr_error *err)
 
 	/* A frozen group cannot fork away from the signals, and frozen tasks of v2 still die. */
 	if (mr_write_file_at(dir_fd, "cgroup.freeze", "1") == 0)
-		wait_event(events_fd, "frozen", 1, ROUND_WAIT_MS);
+		wait_event(events_fd, "frozen", 1, MR_PATIENCE_MS(CGROUP_KILL_ROUND));
 	r = kill_until_empty(dir_fd, events_fd, deadline, err);
 	/* Thawed on every path: a group left frozen would hang its owner. */
 	mr_write_file_at(dir_fd, "cgroup.freeze", "0");

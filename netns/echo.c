@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/base/loop.h"
 
 #define GAP_NS 1000000ULL
 

@@ -23,16 +23,13 @@
 #include "netns/rtnl.h"
 #include "netns/tun.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 
 #define MTU 1500
 #define PROBES 20U
-#define PROBE_SLACK_US 50000
-#define PATIENCE_NS 2000000000ULL
-#define RELAY_NS 30000000000ULL /* the relay's, for the first packet */
 #define TRIES 2 /* with which the kernel has had its chances */
-#define PROBE_TIME_MAX_US 2500000
 #define PROBE_BITS (2 * 8 * 64ULL) /* a datagram and its answer on the wire */
 
 struct emulator {
@@ -358,7 +355,7 @@ static uint64_t expected_us(const struct mr_conditions *c)
 {
 	const uint64_t rate_us = PROBES * PROBE_BITS * 1000000 / c->rate;
 
-	return 2 * (c->latency + c->jitter) + rate_us + PROBE_SLACK_US;
+	return 2 * (c->latency + c->jitter) + rate_us + MR_PATIENCE_NS(LINK_PROBE_SLACK) / 1000;
 }
 
 /* Nothing has come back so far.  That the kernel takes nothing it tells nobody: it is so when the relay
@@ -366,7 +363,7 @@ static uint64_t expected_us(const struct mr_conditions *c)
  * for a processor. */
 static int measure_patiently(struct emulator *e, uint64_t wait_ns, struct mr_error *err)
 {
-	const uint64_t deadline = mr_now_ns() + RELAY_NS;
+	const uint64_t deadline = mr_now_ns() + MR_PATIENCE_NS(LINK_RELAY);
 	struct mr_echo *probe = &e->result.probe;
 	uint64_t passed = 0, before;
 	int r = 0, n_taken = 0;
@@ -381,11 +378,12 @@ static int measure_patiently(struct emulator *e, uint64_t wait_ns, struct mr_err
 		over = mr_now_ns() >= deadline;
 		if (over && passed == 0)
 			return mr_err(err, MR_E_SYS, ETIMEDOUT,
-				      "tun: the relay has passed no packet on in 30 s");
+				      "tun: the relay has passed no packet on in %ju s",
+				      (uintmax_t)MR_PATIENCE_S(LINK_RELAY));
 		if (over || n_taken == TRIES)
 			return mr_err(err, MR_E_KERNEL, EPROTO,
 				      "tun: no packet that was sent over lo comes back to it");
-		r = mr_echo_measure(PROBES, wait_ns + PATIENCE_NS, probe, err);
+		r = mr_echo_measure(PROBES, wait_ns + MR_PATIENCE_NS(LINK_PROBE_AGAIN), probe, err);
 	}
 	return r;
 }
@@ -404,7 +402,7 @@ static int probe(struct emulator *e, struct mr_error *err)
 {
 	const uint64_t wait_us = expected_us(&e->result.applied);
 
-	if (wait_us > PROBE_TIME_MAX_US) {
+	if (wait_us > MR_PATIENCE_NS(LINK_PROBE_MOST) / 1000) {
 		snprintf(e->result.no_probe, sizeof(e->result.no_probe),
 			 "it would have delayed the start by %ju ms", (uintmax_t)wait_us / 1000);
 		return 0;

@@ -24,11 +24,11 @@
 
 #include "netns/gate_internal.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
-
-#define TELL_MS 5000
+#include "runtime/base/patience.h"
 
 const struct mr_gate_reason_row *mr_gate_reason(enum mr_gate_reason reason)
 {
@@ -51,7 +51,7 @@ void mr_gate_tell(struct mr_gate *gate, struct mr_netd_head *head, uint32_t type
 
 	*head = (struct mr_netd_head){ .type = type, .size = size };
 	r = mr_send_msg(gate->netd->channel, head, size, NULL, 0);
-	while (r == -EAGAIN && poll(&p, 1, TELL_MS) == 1)
+	while (r == -EAGAIN && mr_clock_poll(&p, 1, mr_now_ns() + MR_PATIENCE_NS(GATE_TELL)) == 1)
 		r = mr_send_msg(gate->netd->channel, head, size, NULL, 0);
 	if (r < 0) {
 		gate->totals.lost++;
@@ -140,7 +140,7 @@ static void on_timer(struct mr_source *source, uint32_t events)
 	mr_gate_relay_tick(gate, now);
 	if (gate->spare < 0)
 		gate->spare = fcntl(gate->netd->channel, F_DUPFD_CLOEXEC, 0);
-	if (mr_timer_arm(source->fd, now + MR_GATE_TICK_NS, &err) < 0)
+	if (mr_timer_arm(source->fd, now + MR_PATIENCE_NS(GATE_TICK), &err) < 0)
 		gate->over = true;
 }
 
@@ -184,7 +184,7 @@ static int start(struct mr_gate *gate, struct mr_error *err)
 		return timer;
 	r = mr_loop_add(gate->loop, &gate->timer, timer, EPOLLIN, on_timer, gate, err);
 	if (r == 0)
-		r = mr_timer_arm(timer, mr_now_ns() + MR_GATE_TICK_NS, err);
+		r = mr_timer_arm(timer, mr_now_ns() + MR_PATIENCE_NS(GATE_TICK), err);
 	if (r == 0)
 		r = mr_loop_add(gate->loop, &gate->channel, gate->netd->channel, EPOLLIN,
 				on_channel, gate, err);
@@ -209,7 +209,7 @@ int mr_gate_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 	mr_loop_remove(gate.loop, &gate.channel);
 	if (r < 0)
 		return r;
-	r = mr_loop_drain(gate.loop, MR_NETD_DRAIN_NS, err);
+	r = mr_loop_drain(gate.loop, MR_PATIENCE_NS(NETD_DRAIN), err);
 	mr_gate_relay_free(&gate);
 	mr_gate_resolver_free(&gate);
 	while (mr_netd_faults_tell(&gate.faults, &told, &met))

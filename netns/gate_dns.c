@@ -23,12 +23,12 @@
 #include "netns/dnswire.h"
 #include "netns/gate_internal.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/patience.h"
 
 #define QUERIES_MAX 64
 #define STREAMS_MAX 16
-#define STREAM_NS 10000000000ULL
-#define TRY_NS 2000000000ULL
 #define TRIES_MAX 3 /* of each server */
 #define BATCH_MAX 16
 #define MESSAGE_MAX 1024 /* of a query: a name and EDNS are far less */
@@ -98,7 +98,7 @@ static void set_busy(struct stream *s, bool busy)
 	struct mr_error err;
 
 	s->busy = busy;
-	s->deadline_ns = mr_now_ns() + STREAM_NS;
+	s->deadline_ns = mr_now_ns() + MR_PATIENCE_NS(GATE_DNS_STREAM);
 	if (mr_loop_modify(s->gate->loop, &s->source, busy ? 0 : EPOLLIN, &err) < 0)
 		close_stream(s);
 }
@@ -157,7 +157,7 @@ static void refuse(struct query *q, enum mr_gate_reason reason, enum mr_dns_rcod
 	q->ack = mr_gate_deny(q->gate, &d, reason);
 	q->answer = (struct mr_dnswire_answer){ .rcode = rcode };
 	q->state = TOLD;
-	q->deadline_ns = mr_now_ns() + MR_GATE_ACK_NS;
+	q->deadline_ns = mr_now_ns() + MR_PATIENCE_NS(GATE_ACK);
 }
 
 /* --- outside ---------------------------------------------------------------------------- */
@@ -178,8 +178,9 @@ static uint32_t refuse_address(struct query *q, const struct in6_addr *address,
 static uint32_t pin(struct query *q, const struct in6_addr *address, uint64_t now)
 {
 	struct mr_gate_policy *policy = &q->gate->policy;
-	const uint32_t ttl =
-		q->answer.ttl_s < MR_GATE_PIN_LEAST_S ? MR_GATE_PIN_LEAST_S : q->answer.ttl_s;
+	const uint32_t ttl = q->answer.ttl_s < MR_PATIENCE_S(GATE_PIN_LEAST)
+				     ? MR_PATIENCE_S(GATE_PIN_LEAST)
+				     : q->answer.ttl_s;
 	struct mr_gate_pin told = { .ttl_s = ttl, .address = *address };
 
 	if (!mr_gate_policy_pin(policy, q->asked.name, address, now,
@@ -211,7 +212,8 @@ static void take_answer(struct query *q, const struct mr_dnswire_answer *got)
 	drop_socket(&q->source, q->gate);
 	q->answer = (struct mr_dnswire_answer){
 		.rcode = got->rcode,
-		.ttl_s = got->ttl_s > MR_GATE_PIN_MOST_S ? MR_GATE_PIN_MOST_S : got->ttl_s,
+		.ttl_s = got->ttl_s > MR_PATIENCE_S(GATE_PIN_MOST) ? MR_PATIENCE_S(GATE_PIN_MOST)
+								   : got->ttl_s,
 	};
 	for (size_t i = 0; i < got->n; i++)
 		q->ack = take_address(q, &got->addresses[i], now);
@@ -223,7 +225,7 @@ static void take_answer(struct query *q, const struct mr_dnswire_answer *got)
 		q->answer.rcode = MR_DNS_NXDOMAIN;
 	q->gate->totals.resolved += q->answer.n > 0;
 	q->state = TOLD;
-	q->deadline_ns = now + MR_GATE_ACK_NS;
+	q->deadline_ns = now + MR_PATIENCE_NS(GATE_ACK);
 }
 
 static void ask_next(struct query *q);
@@ -288,7 +290,7 @@ static void ask_next(struct query *q)
 		if (send(q->source.fd, buf, n, MSG_NOSIGNAL) != (ssize_t)n)
 			continue;
 		q->state = ASKING;
-		q->deadline_ns = mr_now_ns() + TRY_NS;
+		q->deadline_ns = mr_now_ns() + MR_PATIENCE_NS(GATE_DNS_TRY);
 		return;
 	}
 	answer_with(q, MR_DNS_SERVFAIL);
@@ -459,7 +461,7 @@ static void on_tcp(struct mr_source *source, uint32_t events)
 	*s = (struct stream){ .gate = gate,
 			      .from = from,
 			      .to = to,
-			      .deadline_ns = mr_now_ns() + STREAM_NS,
+			      .deadline_ns = mr_now_ns() + MR_PATIENCE_NS(GATE_DNS_STREAM),
 			      .used = true };
 	if (mr_loop_add(gate->loop, &s->source, fd, EPOLLIN, on_stream, s, &err) < 0)
 		s->used = false;

@@ -14,9 +14,6 @@
 #include "netns/netd_faults.h"
 #include "runtime/base/loop.h"
 
-#define MR_GATE_ACK_NS 2000000000ULL /* longest wait for the supervisor's word */
-#define MR_GATE_TICK_NS 250000000ULL
-
 /* --- gate.c ---------------------------------------------------------------------------- */
 
 struct mr_gate_resolver;

@@ -17,8 +17,6 @@
 struct mr_error;
 
 #define MR_GATE_PINS_MAX 2048
-#define MR_GATE_PIN_LEAST_S 60 /* a name is rarely used the moment it was asked for */
-#define MR_GATE_PIN_MOST_S 3600
 #define MR_GATE_LABEL_MAX 40 /* below a wildcard */
 #define MR_GATE_PART_MAX 63 /* all that stands for the star */
 #define MR_GATE_NAMES_MAX 128 /* different names below one wildcard */

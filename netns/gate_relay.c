@@ -31,15 +31,14 @@
 #include "netns/gate_internal.h"
 #include "netns/sniff.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/patience.h"
 
 #define CONNECTIONS_MAX 256
 #define PIPE_BYTES (256 << 10)
 #define ROUNDS_MAX 8 /* pipes full in one turn: others wait, too */
 #define BATCH_MAX 16
-#define CHECK_NS 10000000000ULL
-#define CONNECT_NS 20000000000ULL
-#define IDLE_NS 600000000000ULL
 
 enum state { FREE, REFUSED, CHECKING, CONNECTING, OPEN };
 
@@ -171,7 +170,7 @@ static void refuse(struct connection *c, enum mr_gate_reason reason, const char 
 	drop_socket(&c->outer, c->gate);
 	c->ack = mr_gate_deny(c->gate, &d, reason);
 	c->state = REFUSED;
-	c->deadline_ns = mr_now_ns() + MR_GATE_ACK_NS;
+	c->deadline_ns = mr_now_ns() + MR_PATIENCE_NS(GATE_ACK);
 	if (mr_loop_modify(c->gate->loop, &c->inner, 0, &err) < 0)
 		end(c, 0);
 }
@@ -338,7 +337,7 @@ static void move(struct connection *c)
 		return;
 	}
 	if (out->bytes + in->bytes != before)
-		c->deadline_ns = mr_now_ns() + IDLE_NS;
+		c->deadline_ns = mr_now_ns() + MR_PATIENCE_NS(GATE_IDLE);
 	if (mr_loop_modify(c->gate->loop, &c->inner, wanted(out, in), &err) < 0 ||
 	    mr_loop_modify(c->gate->loop, &c->outer, wanted(in, out), &err) < 0)
 		end(c, EIO);
@@ -369,7 +368,7 @@ static void open_up(struct connection *c)
 	}
 	c->gate->totals.connections++;
 	c->state = OPEN;
-	c->deadline_ns = mr_now_ns() + IDLE_NS;
+	c->deadline_ns = mr_now_ns() + MR_PATIENCE_NS(GATE_IDLE);
 	move(c);
 }
 
@@ -386,7 +385,7 @@ static void advance(struct connection *c)
 		end(c, EIO);
 	else if (c->checked) {
 		c->state = CONNECTING;
-		c->deadline_ns = mr_now_ns() + CONNECT_NS;
+		c->deadline_ns = mr_now_ns() + MR_PATIENCE_NS(GATE_CONNECT);
 	}
 }
 
@@ -572,7 +571,8 @@ static void begin(struct connection *c)
 	c->checked = verdict == MR_GATE_DIRECT;
 	c->checked_by = c->checked ? MR_GATE_CHECKED_ADDRESS : MR_GATE_CHECKED_NOTHING;
 	c->state = c->checked ? CONNECTING : CHECKING;
-	c->deadline_ns = c->begin_ns + (c->checked ? CONNECT_NS : CHECK_NS);
+	c->deadline_ns = c->begin_ns +
+			 (c->checked ? MR_PATIENCE_NS(GATE_CONNECT) : MR_PATIENCE_NS(GATE_CHECK));
 	r = connect_outside(c, &err);
 	if (r == 0 && c->checked)
 		r = mr_loop_modify(c->gate->loop, &c->inner, 0, &err);

@@ -40,7 +40,6 @@ struct mr_error;
 #define MR_MOCK_NO_DELAY UINT64_MAX /* the delay of all mocks counts */
 #define MR_MOCK_COMMAND_MAX 4096 /* bytes of a command */
 #define MR_MOCK_WORDS_MAX 64 /* of a command */
-#define MR_MOCK_WITHIN_MS 10000 /* of a mock that does not say */
 #define MR_MOCK_WITHIN_MAX_MS 300000
 
 enum mr_mock_match { MR_MOCK_HOST, MR_MOCK_PREFIX, MR_MOCK_URL };
@@ -75,7 +74,7 @@ struct mr_mock {
 	bool by_command; /* what the words below print is the answer */
 	char **words; /* NULL ends them; not handed over, for who plays mocks runs nothing */
 	size_t n_words;
-	uint64_t within_ms; /* that the command has; 0: not said, MR_MOCK_WITHIN_MS */
+	uint64_t within_ms; /* that the command has; 0: not said, MOCK_COMMAND of patience.def */
 	enum mr_mock_fault fault;
 	unsigned int fault_status; /* with MR_FAULT_STATUS */
 	uint32_t fail_of,

@@ -27,8 +27,6 @@
 #define MR_NETD_MESSAGE_MAX 2048
 
 #define MR_NETD_MORE_MAX 4
-/* The most of the processor that it takes to hear all; the supervisor waits for longer. */
-#define MR_NETD_DRAIN_NS 500000000ULL
 
 enum mr_netd_fd {
 	MR_NETD_FD_CONFIG = 3,

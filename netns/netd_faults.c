@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 
 static bool has_names(const struct mr_outage *outage)

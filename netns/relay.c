@@ -20,9 +20,9 @@
 #include "netns/netem.h"
 #include "netns/relay_queue.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/rand.h"
 
 #define BATCH 64

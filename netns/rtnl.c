@@ -26,6 +26,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/patience.h"
 
 #define ANSWER_MAX 32768
 #define EXTACK_MAX 160
@@ -42,8 +43,7 @@ static int explain(struct mr_error *err, int nlerr, const char *what)
 
 static int configure(struct mr_rtnl *rtnl, struct mr_error *err)
 {
-	/* Answers are there when send returns; waiting for ever would only hide a mistake. */
-	const struct timeval patience = { .tv_sec = 5 };
+	const struct timeval patience = { .tv_sec = (time_t)MR_PATIENCE_S(RTNL_ANSWER) };
 	const int fd = nl_socket_get_fd(rtnl->sock), on = 1;
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0)

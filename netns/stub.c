@@ -15,7 +15,9 @@
 #include "netns/stub_conn.h"
 #include "netns/stub_dns.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 
 void mr_stub_deny(struct mr_stub_conn *conn, const char *op, const char *object, const char *rule,
@@ -37,7 +39,7 @@ void mr_stub_deny(struct mr_stub_conn *conn, const char *op, const char *object,
 	if (!stub->opts.on_denial(stub->opts.owner, &denial))
 		return;
 	conn->told = denial.id;
-	conn->told_due_ns = mr_now_ns() + MR_STUB_TOLD_NS;
+	conn->told_due_ns = mr_now_ns() + MR_PATIENCE_NS(STUB_TOLD);
 }
 
 static void free_over(struct mr_stub *stub)
@@ -165,7 +167,7 @@ void mr_stub_connect(struct mr_stub *stub, int fd, const struct in6_addr *addres
 	conn->port = port;
 	conn->source_port = source_port;
 	conn->host = mr_mocks_name(stub->opts.mocks, address);
-	conn->due_ns = mr_now_ns() + MR_STUB_IDLE_NS;
+	conn->due_ns = mr_now_ns() + MR_PATIENCE_NS(STUB_IDLE);
 	conn->http.raw = stub->has_commands ? &conn->request : NULL;
 	mr_http_reset(&conn->http);
 	if (!admits(conn))

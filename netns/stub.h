@@ -23,16 +23,12 @@ struct mr_stub;
 struct mr_tls;
 
 #define MR_STUB_CONNECTIONS_MAX 256
-#define MR_STUB_HEAD_NS 30000000000ULL /* from the first byte of a request's head to its last */
-#define MR_STUB_IDLE_NS 60000000000ULL /* without a byte where one is expected */
-#define MR_STUB_TOLD_NS 1000000000ULL /* for an acknowledgement */
 #define MR_STUB_ASK_BODY_MAX (256u << 10) /* of a request that a command answers */
 #define MR_STUB_OUTPUT_MAX (1u << 20) /* of a command */
 /* Of all connections together: bodies that wait for a command, and memory of what commands said and
  * nobody has read yet.  Beyond the first a request is refused, beyond the second none is asked for. */
 #define MR_STUB_ASK_BODIES_MAX 64
 #define MR_STUB_OUTPUTS_MAX (32u << 20)
-#define MR_STUB_LINGER_NS 1000000000ULL /* for what the client still sends after the last answer */
 
 /* Of one mock, in the order of the mocks; may lie in memory that another process reads. */
 struct mr_stub_count {

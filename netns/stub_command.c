@@ -13,6 +13,7 @@
 #include "netns/stub_cgi.h"
 #include "netns/stub_conn.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
 

@@ -20,7 +20,9 @@
 
 #include "netns/stub_tls.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/patience.h"
 
 #define STEPS_PER_TURN 32
 #define WRITE_MAX 16384
@@ -66,7 +68,7 @@ static enum step enter_linger(struct mr_stub_conn *conn, uint64_t now_ns)
 		close_conn(conn);
 		return GO_ON;
 	}
-	return enter(conn, MR_STUB_LINGER, now_ns + MR_STUB_LINGER_NS);
+	return enter(conn, MR_STUB_LINGER, now_ns + MR_PATIENCE_NS(STUB_LINGER));
 }
 
 /* --- reading and writing ------------------------------------------------------------ */
@@ -110,7 +112,7 @@ static enum step begin_tls(struct mr_stub_conn *conn, uint64_t now_ns)
 		mr_stub_conn_reset(conn);
 		return GO_ON;
 	}
-	return enter(conn, MR_STUB_HANDSHAKE, now_ns + MR_STUB_HEAD_NS);
+	return enter(conn, MR_STUB_HANDSHAKE, now_ns + MR_PATIENCE_NS(STUB_HEAD));
 }
 
 static enum step step_sniff(struct mr_stub_conn *conn, uint64_t now_ns)
@@ -126,7 +128,7 @@ static enum step step_sniff(struct mr_stub_conn *conn, uint64_t now_ns)
 	}
 	if (first == TLS_HANDSHAKE && conn->stub->opts.tls)
 		return begin_tls(conn, now_ns);
-	return enter(conn, MR_STUB_READ, now_ns + MR_STUB_IDLE_NS);
+	return enter(conn, MR_STUB_READ, now_ns + MR_PATIENCE_NS(STUB_IDLE));
 }
 
 static enum step step_handshake(struct mr_stub_conn *conn, uint64_t now_ns)
@@ -134,7 +136,7 @@ static enum step step_handshake(struct mr_stub_conn *conn, uint64_t now_ns)
 	int r = mr_tls_handshake(conn->tls);
 
 	if (r == 1)
-		return enter(conn, MR_STUB_READ, now_ns + MR_STUB_IDLE_NS);
+		return enter(conn, MR_STUB_READ, now_ns + MR_PATIENCE_NS(STUB_IDLE));
 	if (r == 0)
 		return wait_for(conn, WAIT_READ);
 	mr_stub_deny(conn, "tls", conn->host, "TLS handshake failed", mr_tls_why(conn->tls));
@@ -147,7 +149,7 @@ static enum step enter_write(struct mr_stub_conn *conn, uint64_t now_ns)
 		mr_stub_conn_reset(conn);
 		return GO_ON;
 	}
-	return enter(conn, MR_STUB_WRITE, now_ns + MR_STUB_IDLE_NS);
+	return enter(conn, MR_STUB_WRITE, now_ns + MR_PATIENCE_NS(STUB_IDLE));
 }
 
 static enum step end_request(struct mr_stub_conn *conn, uint64_t now_ns)
@@ -192,7 +194,7 @@ static enum step feed(struct mr_stub_conn *conn, uint64_t now_ns)
 	case MR_HTTP_DONE:
 		return end_request(conn, now_ns);
 	case MR_HTTP_HEAD:
-		conn->due_ns = now_ns + MR_STUB_IDLE_NS;
+		conn->due_ns = now_ns + MR_PATIENCE_NS(STUB_IDLE);
 		refused = mr_stub_command_head(conn, &status);
 		if (refused) {
 			mr_stub_answer_bad(conn, status, refused);
@@ -213,9 +215,9 @@ static enum step feed(struct mr_stub_conn *conn, uint64_t now_ns)
 static void set_read_due(struct mr_stub_conn *conn, uint64_t now_ns)
 {
 	if (conn->http.state != MR_HTTP_IN_HEAD)
-		conn->due_ns = now_ns + MR_STUB_IDLE_NS;
+		conn->due_ns = now_ns + MR_PATIENCE_NS(STUB_IDLE);
 	else if (!conn->head_timed)
-		conn->due_ns = now_ns + MR_STUB_HEAD_NS;
+		conn->due_ns = now_ns + MR_PATIENCE_NS(STUB_HEAD);
 	conn->head_timed = true;
 }
 
@@ -243,14 +245,15 @@ static enum step step_read(struct mr_stub_conn *conn, uint64_t now_ns)
 static enum step end_answer(struct mr_stub_conn *conn, uint64_t now_ns)
 {
 	if (conn->answer.interim)
-		return enter(conn, MR_STUB_READ, now_ns + MR_STUB_IDLE_NS);
+		return enter(conn, MR_STUB_READ, now_ns + MR_PATIENCE_NS(STUB_IDLE));
 	if (!conn->http.keep_alive)
 		return enter_linger(conn, now_ns);
 	mr_http_reset(&conn->http);
 	mr_buf_deinit(&conn->output);
 	conn->head_timed = conn->in_at < conn->in_len;
 	return enter(conn, MR_STUB_READ,
-		     now_ns + (conn->head_timed ? MR_STUB_HEAD_NS : MR_STUB_IDLE_NS));
+		     now_ns + (conn->head_timed ? MR_PATIENCE_NS(STUB_HEAD)
+						: MR_PATIENCE_NS(STUB_IDLE)));
 }
 
 /* The next piece of the body; the bit to be flipped is flipped in a copy. */
@@ -288,7 +291,7 @@ static enum step step_write(struct mr_stub_conn *conn, uint64_t now_ns)
 		close_conn(conn);
 		return GO_ON;
 	}
-	conn->due_ns = now_ns + MR_STUB_IDLE_NS;
+	conn->due_ns = now_ns + MR_PATIENCE_NS(STUB_IDLE);
 	if (head_left) {
 		answer->head_at += (size_t)n;
 		return GO_ON;

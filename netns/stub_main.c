@@ -24,15 +24,15 @@
 #include "netns/stub_lane.h"
 #include "netns/stub_tls.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 
 #define BATCH_MAX 64 /* connections or datagrams in one turn of the loop */
-#define SAY_MS 1000
 #define PENDING_MAX 64 /* answers that wait for an acknowledgement */
-#define PENDING_MS 1000
 
 /* A name that does not exist, and who is told so once it was looked who that is. */
 struct pending {
@@ -239,7 +239,7 @@ static void on_dns_udp(struct mr_source *source, uint32_t events)
 			return;
 		p.size = mr_stub_query(server->stub, query, (size_t)n, ntohs(p.from.sin6_port),
 				       p.reply, &p.id);
-		p.due_ns = mr_now_ns() + PENDING_MS * 1000000ULL;
+		p.due_ns = mr_now_ns() + MR_PATIENCE_NS(STUB_PENDING);
 		if (p.size > 0 && p.id)
 			*find_room(server) = p;
 		else if (p.size > 0)
@@ -393,7 +393,7 @@ static void say(struct server *server, const void *message, size_t size)
 	struct pollfd p = { .fd = server->netd->channel, .events = POLLOUT };
 
 	while (mr_send_msg(p.fd, message, size, NULL, 0) == -EAGAIN)
-		if (poll(&p, 1, SAY_MS) <= 0)
+		if (mr_clock_poll(&p, 1, mr_now_ns() + MR_PATIENCE_NS(STUB_SAY)) <= 0)
 			return;
 }
 
@@ -437,7 +437,7 @@ int mr_stub_main(struct mr_netd *netd, mr_netd_confine_fn *confine, struct mr_er
 	/* A helper that got no processor has it all before it when the run is over. */
 	mr_loop_remove(server.loop, &server.channel);
 	if (r >= 0) {
-		r = mr_loop_drain(server.loop, MR_NETD_DRAIN_NS, err);
+		r = mr_loop_drain(server.loop, MR_PATIENCE_NS(NETD_DRAIN), err);
 		tell_counts(&server);
 	}
 	mr_stub_lanes_free(server.lanes);

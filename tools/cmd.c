@@ -13,6 +13,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/store/ingest.h"
 #include "runtime/store/place.h"
@@ -74,14 +75,14 @@ static int open_to_read(const struct mr_place *place, struct mr_store **ret, str
 {
 	mr_auto_store struct mr_store *store = NULL;
 	struct mr_error why = MR_ERROR_INIT;
-	int r = mr_store_open(place, MR_STORE_READ, MR_STORE_BUSY_MS, ret, err);
+	int r = mr_store_open(place, MR_STORE_READ, MR_PATIENCE_MS(STORE_BUSY), ret, err);
 
 	if (r != -ESTALE)
 		return r;
-	if (mr_store_open(place, MR_STORE_WRITE, MR_STORE_BUSY_MS, &store, &why) < 0)
+	if (mr_store_open(place, MR_STORE_WRITE, MR_PATIENCE_MS(STORE_BUSY), &store, &why) < 0)
 		return mr_err_wrap(err, r, "%s", why.msg);
 	store = mr_store_close(store);
-	return mr_store_open(place, MR_STORE_READ, MR_STORE_BUSY_MS, ret, err);
+	return mr_store_open(place, MR_STORE_READ, MR_PATIENCE_MS(STORE_BUSY), ret, err);
 }
 
 static int open_at(const struct mr_place *place, enum mr_store_mode mode, struct mr_store **ret,
@@ -93,7 +94,7 @@ static int open_at(const struct mr_place *place, enum mr_store_mode mode, struct
 	int r = 0;
 
 	if (mode == MR_STORE_WRITE || mr_spool_waits(place)) {
-		r = mr_store_open(place, MR_STORE_WRITE, MR_STORE_BUSY_MS, &store, &why);
+		r = mr_store_open(place, MR_STORE_WRITE, MR_PATIENCE_MS(STORE_BUSY), &store, &why);
 		if (r == 0)
 			r = mr_ingest(place, store, &stats, &why);
 		tell_ingest(place, &stats);

@@ -24,14 +24,13 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/json.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/spec.h"
 #include "tools/cmd.h"
 #include "tools/doctor.h"
 #include "tools/term.h"
 
-#define PROBE_MS 20000
-#define GATHER_MS 120000
 #define MR_WAIT_KILLABLE_RECV (1UL << 5) /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV */
 
 struct doctor {
@@ -138,7 +137,8 @@ static void try_check(struct doctor *doctor, const struct mr_doctor_check *check
 	pid_t pid;
 	int status;
 
-	mr_doctor_say_missing(doctor->answer, ETIME, "it did not answer in %d s", PROBE_MS / 1000);
+	mr_doctor_say_missing(doctor->answer, ETIME, "it did not answer in %ju s",
+			      (uintmax_t)MR_PATIENCE_S(DOCTOR_PROBE));
 	fflush(stdout);
 	pid = mr_doctor_fork();
 	if (pid == 0) {
@@ -149,7 +149,7 @@ static void try_check(struct doctor *doctor, const struct mr_doctor_check *check
 		mr_doctor_say_missing(doctor->answer, errno, "fork: %m");
 		return;
 	}
-	status = await(pid, PROBE_MS);
+	status = await(pid, MR_PATIENCE_MS(DOCTOR_PROBE));
 	if (status > 0)
 		mr_doctor_say_missing(doctor->answer, EFAULT, "the probe was ended (status %d)",
 				      status);
@@ -166,7 +166,7 @@ static void gather(void)
 		_exit(0);
 	}
 	if (pid > 0)
-		await(pid, GATHER_MS);
+		await(pid, MR_PATIENCE_MS(DOCTOR_GATHER));
 }
 
 /* --- the table ------------------------------------------------------------------------------- */

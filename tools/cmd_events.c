@@ -14,10 +14,11 @@
 #include <sys/socket.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/store/query.h"
 #include "runtime/supervise/follow.h"
@@ -25,9 +26,6 @@
 #include "tools/cmd.h"
 #include "tools/events.h"
 
-#define ASK_MS 10000
-#define HOLD_NS 200000000ULL
-#define LOOK_MS 50
 #define HELD_MAX 65536 /* of events held back; far more than there are in that time */
 #define TOO_SLOW "this reader was too slow, or the kernel's rings were full"
 
@@ -178,10 +176,13 @@ static int follow_until_end(struct following *f, int fd, struct mr_error *err)
 	while (r == 0) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 
-		if (poll(&p, 1, f->n ? LOOK_MS : -1) < 0 && errno != EINTR)
+		if (mr_clock_poll(&p, 1,
+				  f->n ? mr_now_ns() + MR_PATIENCE_NS(EVENTS_LOOK) : UINT64_MAX) <
+			    0 &&
+		    errno != EINTR)
 			return mr_err(err, MR_E_SYS, errno, "poll: %m");
 		r = take_messages(f, fd, buf, err);
-		print_until(f, (int64_t)(mr_now_ns() - HOLD_NS));
+		print_until(f, (int64_t)(mr_now_ns() - MR_PATIENCE_NS(EVENTS_HOLD)));
 	}
 	print_until(f, INT64_MAX);
 	return r < 0 ? r : 0;
@@ -192,7 +193,7 @@ static int show_living(struct events *events, const struct mr_living *run, struc
 {
 	struct following f = { .events = events };
 	mr_auto_close int fd = -1;
-	int r = mr_living_follow(run, ASK_MS, &fd, err);
+	int r = mr_living_follow(run, MR_PATIENCE_MS(EVENTS_ASK), &fd, err);
 
 	if (r != 0)
 		return r;

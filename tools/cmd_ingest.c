@@ -10,6 +10,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/patience.h"
 #include "runtime/store/ingest.h"
 #include "runtime/store/place.h"
 #include "tools/cmd.h"
@@ -32,7 +33,7 @@ static int take_in(const struct mr_place *place, struct mr_ingest_stats *stats,
 	mr_auto_store struct mr_store *store = NULL;
 	struct mr_progress progress;
 	const struct mr_ingest_watch watch = { show_progress, &progress };
-	int r = mr_store_open(place, MR_STORE_WRITE, MR_STORE_BUSY_MS, &store, err);
+	int r = mr_store_open(place, MR_STORE_WRITE, MR_PATIENCE_MS(STORE_BUSY), &store, err);
 
 	if (r < 0)
 		return r;

@@ -16,12 +16,10 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 #include "runtime/store/query.h"
 #include "tools/cmd.h"
 #include "tools/term.h"
-
-#define TIMEOUT_MS 10000
-#define MOMENT_MS 500
 
 struct query {
 	struct mr_cmd_common common;
@@ -63,7 +61,7 @@ static int arm(const struct mr_store *store, uint64_t time_ms, timer_t *ret, str
 {
 	const struct sigaction action = { .sa_handler = end_process, .sa_flags = SA_RESTART };
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
-	const struct itimerspec spec = { .it_value = span(time_ms + MOMENT_MS) };
+	const struct itimerspec spec = { .it_value = span(time_ms + MR_PATIENCE_MS(QUERY_MOMENT)) };
 	struct mr_error why = MR_ERROR_INIT;
 	sigset_t set;
 
@@ -145,8 +143,8 @@ static int run(void *values, char **words, struct mr_error *err)
 {
 	struct query *query = values;
 	mr_auto_store struct mr_store *store = NULL;
-	uint64_t time_ms =
-		query->timeout_ms == MR_CMD_NOT_GIVEN ? TIMEOUT_MS : (uint64_t)query->timeout_ms;
+	uint64_t time_ms = query->timeout_ms == MR_CMD_NOT_GIVEN ? MR_PATIENCE_MS(QUERY)
+								 : (uint64_t)query->timeout_ms;
 	int r = mr_cmd_open(&query->common, MR_STORE_READ, &store, err);
 
 	if (r < 0)

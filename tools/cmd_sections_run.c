@@ -19,6 +19,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/rand.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
@@ -34,7 +35,6 @@
 #include "tools/term.h"
 
 #define JOBS_MAX 64
-#define WALL_MS 10000
 #define WALL_MS_MAX 3600000
 #define MEMORY (512u << 20)
 #define SAID_MAX (1u << 20)
@@ -296,7 +296,8 @@ static int take_options(struct sections_run *s, struct mr_error *err)
 	int r = mr_cmd_check_count("jobs", &s->jobs, 1, 1, JOBS_MAX, err);
 
 	if (r == 0)
-		r = mr_cmd_check_count("timeout", &s->wall_ms, WALL_MS, 1, WALL_MS_MAX, err);
+		r = mr_cmd_check_count("timeout", &s->wall_ms, MR_PATIENCE_MS(SCAN_COMMAND), 1,
+				       WALL_MS_MAX, err);
 	if (r == 0)
 		r = mr_stubs_begin(&s->stubs, s->strategy, s->program, s->common.store, err);
 	if (r < 0)

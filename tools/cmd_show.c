@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "runtime/store/query.h"
@@ -20,7 +21,6 @@
 #include "tools/term.h"
 
 #define BAR_WIDTH 40
-#define NAMING_NS 30000000000ULL /* of all crashes */
 #define ROWS_SHOWN 40
 #define BUCKET_LAST 62 /* what begins later is in no whole number */
 
@@ -457,7 +457,7 @@ static void print_crashes(const json_t *crashes)
 /* The detail of each as an object, with the names of its frames. */
 static void name_frames(json_t *crashes, int64_t started_us)
 {
-	uint64_t until_ns = mr_now_ns() + NAMING_NS;
+	uint64_t until_ns = mr_now_ns() + MR_PATIENCE_NS(SHOW_NAMING);
 	size_t i;
 	json_t *row;
 

@@ -11,9 +11,10 @@
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "tools/cmd.h"
@@ -21,7 +22,6 @@
 #include "tools/screen.h"
 #include "tools/term.h"
 
-#define INTERVAL_MS 2000
 #define INTERVAL_MIN_MS 100
 #define INTERVAL_MAX_MS (24 * 3600 * 1000)
 #define NAME_WIDTH 16 /* of the name; the program has what is left of the line */
@@ -290,8 +290,7 @@ static int print_often(struct top *top, uint64_t interval_ns, struct mr_error *e
 		if (ferror(stdout))
 			return 0; /* main says so */
 		due += interval_ns;
-		while (mr_now_ns() < due)
-			poll(NULL, 0, (int)((due - mr_now_ns()) / 1000000) + 1);
+		mr_clock_sleep(due);
 	}
 }
 
@@ -307,7 +306,7 @@ static int run(void *values, char **words, struct mr_error *err)
 		r = check_interval(top, err);
 	if (r < 0)
 		return r;
-	interval_ns = (uint64_t)(every ? top->interval_ms : INTERVAL_MS) * 1000000;
+	interval_ns = every ? (uint64_t)top->interval_ms * 1000000 : MR_PATIENCE_NS(TOP_INTERVAL);
 	if (!top->once && !top->common.json && mr_screen_is_possible())
 		r = watch_screen(top, interval_ns, err);
 	else if (!top->once && every)

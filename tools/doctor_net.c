@@ -16,11 +16,12 @@
 #include "netns/rtnl.h"
 #include "netns/tun.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/patience.h"
 #include "tools/doctor.h"
 
 #define LOOKS 100
-#define LOOK_MS 10
 
 /* In the order in which they can go. */
 static const char *const modules[] = { "cls_bpf", "sch_ingress", "tun" };
@@ -41,7 +42,7 @@ static void unload(const char *module)
 		if (syscall(SYS_delete_module, module, O_NONBLOCK) == 0 ||
 		    (errno != EAGAIN && errno != EBUSY))
 			return;
-		poll(NULL, 0, LOOK_MS);
+		mr_clock_sleep(mr_now_ns() + MR_PATIENCE_NS(DOCTOR_UNLOAD));
 	}
 }
 

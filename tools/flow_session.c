@@ -12,10 +12,10 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
@@ -32,10 +32,7 @@
 
 int64_t mr_flow_session_now_us(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return mr_clock_real_us();
 }
 
 int mr_flow_session_open(struct mr_flow_session *session, const struct mr_cmd_common *common,

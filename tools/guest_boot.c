@@ -23,13 +23,13 @@
 
 #include "runtime/backend/qemu_wire.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "tools/guest.h"
 
-#define DEVICE_NS 10000000000ULL /* for the port, or the host's files, to appear */
 #define COMPRESSED_FILE 4 /* MODULE_INIT_COMPRESSED_FILE, Linux 5.17 */
 #define LOWER "/lower" /* the host's files */
 #define OVER "/over" /* the tmpfs above */
@@ -167,12 +167,11 @@ static int listen_for_devices(struct mr_error *err)
 static bool hear_of_device(int devices, uint64_t until)
 {
 	struct pollfd pfd = { .fd = devices, .events = POLLIN };
-	const uint64_t now = mr_now_ns();
 	char text[4096];
 
-	if (now >= until)
+	if (mr_now_ns() >= until)
 		return false;
-	if (poll(&pfd, 1, (int)((until - now) / 1000000) + 1) > 0)
+	if (mr_clock_poll(&pfd, 1, until) > 0)
 		while (recv(devices, text, sizeof(text), 0) > 0)
 			;
 	return true;
@@ -180,7 +179,7 @@ static bool hear_of_device(int devices, uint64_t until)
 
 static int wait_for_port(int devices, struct mr_error *err)
 {
-	const uint64_t until = mr_now_ns() + DEVICE_NS;
+	const uint64_t until = mr_now_ns() + MR_PATIENCE_NS(GUEST_DEVICE);
 	int port;
 
 	while ((port = find_port()) < 0)
@@ -224,7 +223,7 @@ static int mount_share(const char *share, struct mr_error *err)
 	const char *options = strcmp(share, "9p") == 0
 				      ? "trans=virtio,version=9p2000.L,cache=loose,msize=262144"
 				      : NULL;
-	const uint64_t until = mr_now_ns() + DEVICE_NS;
+	const uint64_t until = mr_now_ns() + MR_PATIENCE_NS(GUEST_DEVICE);
 	mr_auto_close int devices = listen_for_devices(err);
 	int errnum;
 

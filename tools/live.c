@@ -14,10 +14,10 @@
 
 #include "bpf/peek.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 #include "tools/cmd.h"
 

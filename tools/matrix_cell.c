@@ -17,10 +17,10 @@
 
 #include "runtime/backend/document.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/rand.h"
 #include "runtime/base/str.h"
 #include "runtime/flow/fixture.h"

@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
@@ -72,18 +72,10 @@ static struct mr_limits limits_of(struct mr_matrix_group *g)
 	return limits;
 }
 
-static uint64_t boot_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static int take_lease(struct mr_matrix_group *g, struct mr_error *err)
 {
 	const struct mr_lease_note note = { .program = "menace scenario run",
-					    .begin_ns = boot_ns() };
+					    .begin_ns = mr_now_ns() };
 	char id[MR_RUN_ID_SIZE];
 	size_t failed = 0;
 

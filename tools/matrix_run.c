@@ -18,8 +18,10 @@
 
 #include "runtime/backend/runner.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/flow/workflow.h"
 #include "runtime/scenario/cells.h"
@@ -32,7 +34,6 @@
 #include "tools/stubs.h"
 
 #define KEEP_MAX 16 /* cells that are kept together */
-#define KEEP_WITHIN_MS 50
 
 struct place {
 	struct mr_matrix_cell *cell; /* that runs there; NULL: none */
@@ -171,7 +172,7 @@ static int keep_in_time(struct matrix *m, struct mr_error *err)
 	if (json_array_size(m->to_keep) == 0)
 		return 0;
 	if (m->keep_at_ns == 0)
-		m->keep_at_ns = mr_now_ns() + KEEP_WITHIN_MS * 1000000ULL;
+		m->keep_at_ns = mr_now_ns() + MR_PATIENCE_NS(MATRIX_KEEP);
 	if (json_array_size(m->to_keep) < KEEP_MAX && mr_now_ns() < m->keep_at_ns)
 		return 0;
 	return keep_ended(m, err);

@@ -20,10 +20,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/backend/order.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
@@ -47,24 +47,14 @@ static int fail(const struct mr_error *err)
 
 /* --- the task --------------------------------------------------------------------------------- */
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* Until the first byte is there: 1 when none has come. */
 static int wait_for_order(uint64_t idle_ms, struct mr_error *err)
 {
-	const uint64_t until = now_ms() + idle_ms;
+	const uint64_t until = mr_now_ns() + idle_ms * 1000000;
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
-	uint64_t now;
 
-	while ((now = now_ms()) < until) {
-		const uint64_t left = until - now;
-		int r = poll(&p, 1, left < 60000 ? (int)left : 60000);
+	while (mr_now_ns() < until) {
+		int r = mr_clock_poll(&p, 1, until);
 
 		if (r > 0)
 			return 0;

@@ -21,6 +21,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "runtime/export/send.h"
@@ -276,7 +277,9 @@ static void print_help(void)
 
 int main(int argc, char **argv)
 {
-	struct send send = { .opts = { .timeout_ms = 30000, .retries = 5, .wait_ms = 1000 } };
+	struct send send = { .opts = { .timeout_ms = MR_PATIENCE_MS(SEND_ANSWER),
+				       .retries = 5,
+				       .wait_ms = MR_PATIENCE_MS(SEND_RETRY) } };
 	struct mr_error err = MR_ERROR_INIT;
 	int r;
 

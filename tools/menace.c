@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
@@ -36,14 +37,6 @@ static int fail(const struct mr_error *err)
 
 /* --- options --------------------------------------------------------------- */
 
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static int parse_instant(const char *text, int64_t *ret_us, struct mr_error *err)
 {
 	static const char *const formats[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S",
@@ -61,12 +54,12 @@ static int parse_instant(const char *text, int64_t *ret_us, struct mr_error *err
 		return 0;
 	}
 	if (mr_units_parse_timespan(text, true, &ago_ms, NULL) < 0 ||
-	    ago_ms > (uint64_t)now_us() / 1000)
+	    ago_ms > (uint64_t)mr_clock_real_us() / 1000)
 		return mr_err(err, MR_E_USAGE, EINVAL,
 			      "%s is no time: accepted are 2026-01-31, 2026-01-31T12:00:00 (UTC), "
 			      "and a time ago as 30m, 2h, 7d",
 			      mr_str_quote(quoted, sizeof(quoted), text));
-	*ret_us = now_us() - (int64_t)ago_ms * 1000;
+	*ret_us = mr_clock_real_us() - (int64_t)ago_ms * 1000;
 	return 0;
 }
 

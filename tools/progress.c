@@ -12,11 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/base/loop.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/units.h"
-
-#define FIRST_NS 300000000ULL
-#define EACH_NS 100000000ULL
 
 void mr_progress_begin(struct mr_progress *progress, const char *what)
 {
@@ -25,7 +23,7 @@ void mr_progress_begin(struct mr_progress *progress, const char *what)
 
 	*progress = (struct mr_progress){ .what = what, .begin_ns = now };
 	if (isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0)
-		progress->next_ns = now + FIRST_NS;
+		progress->next_ns = now + MR_PATIENCE_NS(PROGRESS_FIRST);
 }
 
 void mr_progress_begin_at(struct mr_progress *progress, const char *what, uint64_t done)
@@ -61,7 +59,7 @@ void mr_progress_tell(struct mr_progress *progress, uint64_t done, uint64_t tota
 	now = mr_now_ns();
 	if (now < progress->next_ns)
 		return;
-	progress->next_ns = now + EACH_NS;
+	progress->next_ns = now + MR_PATIENCE_NS(PROGRESS_EACH);
 	add_rate(progress, now, done, total, rate, sizeof(rate));
 	if (total)
 		n = snprintf(line, sizeof(line), "%.60s: %ju of %ju (%ju %%)%s", progress->what,

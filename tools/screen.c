@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
-#include "runtime/base/loop.h"
 
 #define TAKE "\033[?1049h\033[?25l"
 #define GIVE "\033[?25h\033[?1049l"

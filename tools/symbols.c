@@ -23,18 +23,17 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
 #include "runtime/base/text.h"
 
 #define MODULES_MAX 8
 #define FRAMES_MAX 64
-#define READER_MS 20000 /* of one crash */
-#define READER_MIN_MS 100 /* less is not worth a sandbox */
 
 struct module {
 	uint64_t start, end, offset;
@@ -285,7 +284,7 @@ static char *ask(struct crash *crash, uint64_t until_ns, char why[200])
 	struct arguments args = { 0 };
 	int status;
 
-	if (left_ms < READER_MIN_MS) {
+	if (left_ms < MR_PATIENCE_MS(SYMBOLS_READER_LEAST)) {
 		snprintf(why, 200, "the readers of symbols took too long before");
 		return NULL;
 	}
@@ -294,7 +293,10 @@ static char *ask(struct crash *crash, uint64_t until_ns, char why[200])
 		snprintf(why, 200, "%.199s", err.code ? err.msg : strerror(errno));
 		return NULL;
 	}
-	make_arguments(crash, symbolizer, left_ms < READER_MS ? left_ms : READER_MS, &args);
+	make_arguments(crash, symbolizer,
+		       left_ms < MR_PATIENCE_MS(SYMBOLS_READER) ? left_ms
+								: MR_PATIENCE_MS(SYMBOLS_READER),
+		       &args);
 	status = run_program(menace_run, args.v, out, complaints);
 	free_arguments(&args);
 	if (status == 0)

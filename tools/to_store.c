@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
@@ -217,14 +217,6 @@ static void add_program(json_t *record, const struct mr_spec *spec)
 			    spec->snippet_code ? json_string(hash) : json_null());
 }
 
-static json_int_t clock_ns(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return (json_int_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static json_t *make_record(const struct mr_spec *spec, const json_t *result, int64_t batch_index)
 {
 	struct utsname host;
@@ -235,8 +227,8 @@ static json_t *make_record(const struct mr_spec *spec, const json_t *result, int
 			   MR_RECORD_SCHEMA, "run_id", json_object_get(result, "run_id"), "host",
 			   "kernel", known ? host.release : NULL, "uid", (json_int_t)getuid(),
 			   "batch_index", batch_index < 0 ? json_null() : json_integer(batch_index),
-			   "stored_boot_ns", clock_ns(CLOCK_BOOTTIME), "stored_real_us",
-			   clock_ns(CLOCK_REALTIME) / 1000, "result", trim_result(result));
+			   "stored_boot_ns", (json_int_t)mr_now_ns(), "stored_real_us",
+			   (json_int_t)mr_clock_real_us(), "result", trim_result(result));
 	mr_assert(record);
 	if (known) /* a name is any bytes */
 		mr_text_set(record, "host", host.nodename, strlen(host.nodename));

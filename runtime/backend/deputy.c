@@ -7,7 +7,7 @@
  * Both must have come: a report whose writer is still there may not be whole, and a
  * writer that is gone may have left one.  What is no result (no report, garbage, the result
  * of another run) is an error of ours, never one of the payload's.  A program that is late
- * by MR_HANDOVER_SLACK_MS is killed.
+ * by HANDOVER_SLACK of patience.def is killed.
  */
 #include "runtime/backend/deputy.h"
 
@@ -29,12 +29,14 @@
 #include "runtime/backend/handover.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/lease.h"
@@ -43,7 +45,6 @@
 
 #define SAFE_FD 16 /* from here on no descriptor is one of the handover's */
 #define PROBE_REPORT_MAX 65536
-#define LEAVE_MS 10000 /* to take back what it made, once nobody wants it */
 
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
@@ -262,18 +263,17 @@ static int take_probe(const struct mr_buf *text, struct mr_backend_facts *facts,
 /* Until the end of the report, or no time is left. */
 static int wait_report(int fd, struct mr_buf *text, struct mr_error *err)
 {
-	const uint64_t until = mr_now_ns() + MR_HANDOVER_PROBE_MS * UINT64_C(1000000);
+	const uint64_t until = mr_now_ns() + MR_PATIENCE_NS(HANDOVER_PROBE);
 	bool too_long = false;
 	int r = 0;
 
 	while (r == 0) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		const uint64_t now = mr_now_ns();
 
-		if (now >= until)
-			return mr_err(err, MR_E_BUSY, ETIMEDOUT, "no answer within %d ms",
-				      MR_HANDOVER_PROBE_MS);
-		if (poll(&p, 1, (int)((until - now) / 1000000) + 1) < 0 && errno != EINTR)
+		if (mr_now_ns() >= until)
+			return mr_err(err, MR_E_BUSY, ETIMEDOUT, "no answer within %ju ms",
+				      (uintmax_t)MR_PATIENCE_MS(HANDOVER_PROBE));
+		if (mr_clock_poll(&p, 1, until) < 0 && errno != EINTR)
 			return mr_err(err, MR_E_SYS, errno, "poll: %m");
 		if (p.revents)
 			r = read_some(fd, text, PROBE_REPORT_MAX, &too_long, err);
@@ -383,8 +383,8 @@ static int take_report(struct mr_deputy *d, struct mr_error *err)
 
 	describe_end(d->wait_status, end, sizeof(end));
 	if (d->was_late)
-		return mr_err(err, MR_E_PROTO, ETIMEDOUT, "was %d ms late and was killed",
-			      MR_HANDOVER_SLACK_MS);
+		return mr_err(err, MR_E_PROTO, ETIMEDOUT, "was %ju ms late and was killed",
+			      (uintmax_t)MR_PATIENCE_MS(HANDOVER_SLACK));
 	if (d->too_long)
 		return mr_err(err, MR_E_PROTO, EFBIG, "its report has more than %d bytes",
 			      MR_HANDOVER_REPORT_MAX);
@@ -503,7 +503,8 @@ static int watch(struct mr_deputy *d, struct mr_error *err)
 	if (r == 0)
 		r = mr_loop_add(d->loop, &d->late, d->timer_fd, EPOLLIN, on_late, d, err);
 	if (r == 0 && wall != MR_UNLIMITED)
-		r = mr_timer_arm(d->timer_fd, mr_now_ns() + (wall + MR_HANDOVER_SLACK_MS) * 1000000,
+		r = mr_timer_arm(d->timer_fd,
+				 mr_now_ns() + wall * 1000000 + MR_PATIENCE_NS(HANDOVER_SLACK),
 				 err);
 	return r;
 }
@@ -538,7 +539,7 @@ static void dismiss(struct mr_deputy *d)
 	if (!d->pid)
 		return;
 	kill(d->pid, SIGTERM);
-	if (p.fd < 0 || poll(&p, 1, LEAVE_MS) != 1)
+	if (p.fd < 0 || mr_clock_poll(&p, 1, mr_now_ns() + MR_PATIENCE_NS(HANDOVER_LEAVE)) != 1)
 		kill(d->pid, SIGKILL);
 	waitpid(d->pid, &d->wait_status, 0);
 	d->pid = 0;

@@ -18,7 +18,7 @@ struct mr_loop;
 struct mr_ready_fds;
 
 /* Ask the backend's program whether it can do this run; waits for its answer, at most
- * MR_HANDOVER_PROBE_MS.  Never fails: who cannot be asked cannot. */
+ * HANDOVER_PROBE of patience.def.  Never fails: who cannot be asked cannot. */
 void mr_deputy_probe(enum mr_backend backend, const struct mr_spec *spec,
 		     struct mr_backend_facts *ret);
 

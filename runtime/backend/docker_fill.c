@@ -28,14 +28,13 @@
 #include "runtime/backend/docker_pool.h"
 #include "runtime/backend/docker_sweep.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/base/text.h"
 
-#define BACKOFF_FIRST_MS UINT64_C(500)
-#define BACKOFF_MAX_MS UINT64_C(60000)
 #define PLACES 2 /* fillers at work at once */
 #define WAITING 128 /* from here on: places of those who wait */
 #define MS UINT64_C(1000000)
@@ -85,15 +84,15 @@ static bool must_wait(const struct mr_docker_counters *counters)
 {
 	json_int_t row = json_integer_value(json_object_get(counters->values, "failures_in_a_row"));
 	json_int_t last = json_integer_value(json_object_get(counters->values, "last_failure_ns"));
-	uint64_t pause_ms = BACKOFF_FIRST_MS;
+	uint64_t pause_ms = MR_PATIENCE_MS(DOCKER_BACKOFF_FIRST);
 	const uint64_t now = mr_now_ns();
 
 	if (row <= 0 || last <= 0 || (uint64_t)last > now)
 		return false;
-	for (json_int_t i = 1; i < row && pause_ms < BACKOFF_MAX_MS; i++)
+	for (json_int_t i = 1; i < row && pause_ms < MR_PATIENCE_MS(DOCKER_BACKOFF_MOST); i++)
 		pause_ms *= 2;
-	if (pause_ms > BACKOFF_MAX_MS)
-		pause_ms = BACKOFF_MAX_MS;
+	if (pause_ms > MR_PATIENCE_MS(DOCKER_BACKOFF_MOST))
+		pause_ms = MR_PATIENCE_MS(DOCKER_BACKOFF_MOST);
 	return now - (uint64_t)last < pause_ms * MS;
 }
 
@@ -186,7 +185,7 @@ static int prepare_in(struct filler *f, struct mr_docker_record *record, const c
 	if (r < 0)
 		return r;
 	note_facts(f, record, &create, body, container);
-	r = mr_docker_make_post(f->docker, container, "start", MR_DOCKER_MAKE_MS, err);
+	r = mr_docker_make_post(f->docker, container, "start", MR_PATIENCE_MS(DOCKER_MAKE), err);
 	return r < 0 ? r : mr_docker_record_ready(record, err);
 }
 
@@ -322,7 +321,7 @@ static bool detach(void)
 		return false;
 	prctl(PR_SET_NAME, "menace-filler");
 	signal(SIGALRM, SIG_DFL);
-	alarm(MR_DOCKER_POOL_FILL_S);
+	alarm(MR_PATIENCE_S(DOCKER_POOL_FILL));
 	return setsid() >= 0 && chdir("/") == 0;
 }
 

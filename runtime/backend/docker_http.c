@@ -23,9 +23,10 @@
 #include "runtime/backend/docker_reply.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 
@@ -33,7 +34,6 @@
 #define API_OLDEST 40
 #define API_NEWEST 44
 #define SOCKET_DEFAULT "/var/run/docker.sock"
-#define CONNECT_MS 5000L
 #define NAME_MAX_BYTES 253 /* of a host */
 #define HEAD_MAX 16384
 
@@ -253,7 +253,8 @@ static CURL *make_easy(const struct mr_docker *docker, const char *path, struct 
 		 curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED) ||
 		 curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) ||
 		 curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) ||
-		 curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+		 curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+				  (long)MR_PATIENCE_MS(DOCKER_CONNECT));
 	if (!failed && docker->socket)
 		failed = curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, docker->socket);
 	if (!failed && docker->certs)
@@ -267,7 +268,8 @@ static CURL *make_easy(const struct mr_docker *docker, const char *path, struct 
 
 static int set_request(struct mr_docker_call *call, const struct mr_docker_request *request)
 {
-	const uint64_t timeout = request->timeout_ms ? request->timeout_ms : MR_DOCKER_TIMEOUT_MS;
+	const uint64_t timeout =
+		request->timeout_ms ? request->timeout_ms : MR_PATIENCE_MS(DOCKER_ANSWER);
 	const bool posts = strcmp(request->method, "POST") == 0;
 	mr_auto_free char *type =
 		mr_str_format("Content-Type: %s",
@@ -455,13 +457,14 @@ int mr_docker_result(struct mr_docker_call *call, struct mr_docker_answer *ret,
 static int ask(struct mr_docker *docker, const struct mr_docker_request *request,
 	       struct mr_docker_answer *ret, struct mr_error *err)
 {
+	const int look_ms = MR_PATIENCE_MS(DOCKER_ASK_LOOK);
 	struct mr_docker_call *call = NULL;
 	int r = begin(docker, request, &call, err);
 
 	if (r < 0)
 		return r;
 	while ((r = mr_docker_result(call, ret, err)) == 0 &&
-	       (r = mr_docker_wait_some(docker, NULL, 0, 1000, err)) == 0)
+	       (r = mr_docker_wait_some(docker, NULL, 0, look_ms, err)) == 0)
 		;
 	mr_docker_call_free(call);
 	return r < 0 ? r : 0;
@@ -511,11 +514,13 @@ static int choose_api(struct mr_docker *docker, const struct mr_docker_apis *its
 /* Once.  Who asks for something within a time has the answer to this within it, too. */
 static int settle_version(struct mr_docker *docker, uint64_t timeout_ms, struct mr_error *err)
 {
-	const struct mr_docker_request request = { .method = "GET",
-						   .path = "/version",
-						   .timeout_ms = timeout_ms < MR_DOCKER_TIMEOUT_MS
-									 ? timeout_ms
-									 : MR_DOCKER_TIMEOUT_MS };
+	const struct mr_docker_request request = {
+		.method = "GET",
+		.path = "/version",
+		.timeout_ms = timeout_ms < MR_PATIENCE_MS(DOCKER_ANSWER)
+				      ? timeout_ms
+				      : MR_PATIENCE_MS(DOCKER_ANSWER)
+	};
 	struct mr_docker_answer answer = { 0 };
 	mr_auto_json json_t *reply = NULL;
 	struct mr_docker_apis its = { 0 };
@@ -626,13 +631,12 @@ static int wait_wire(struct mr_docker_wire *wire, short events, uint64_t until_n
 		     struct mr_error *err)
 {
 	struct pollfd p = { .fd = wire->fd, .events = events };
-	const uint64_t now = mr_now_ns();
 
-	if (now >= until_ns)
+	if (mr_now_ns() >= until_ns)
 		return mr_err(err, MR_E_KERNEL, ETIMEDOUT,
-			      "attach: the Docker Engine does not answer in %d ms",
-			      MR_DOCKER_TIMEOUT_MS);
-	if (poll(&p, 1, (int)((until_ns - now) / 1000000) + 1) < 0 && errno != EINTR)
+			      "attach: the Docker Engine does not answer in %ju ms",
+			      (uintmax_t)MR_PATIENCE_MS(DOCKER_ANSWER));
+	if (mr_clock_poll(&p, 1, until_ns) < 0 && errno != EINTR)
 		return mr_err(err, MR_E_SYS, errno, "poll: %m");
 	return 0;
 }
@@ -709,7 +713,7 @@ static int read_head(struct mr_docker_wire *wire, uint64_t until_ns, struct mr_e
 static int connect_wire(struct mr_docker *docker, struct mr_docker_wire *wire, const char *path,
 			struct mr_error *err)
 {
-	const uint64_t until_ns = mr_now_ns() + MR_DOCKER_TIMEOUT_MS * UINT64_C(1000000);
+	const uint64_t until_ns = mr_now_ns() + MR_PATIENCE_NS(DOCKER_ANSWER);
 	char said[CURL_ERROR_SIZE] = "";
 	CURLcode code;
 	int r;
@@ -742,7 +746,7 @@ int mr_docker_wire_open(struct mr_docker *docker, const char *path, struct mr_do
 			struct mr_error *err)
 {
 	struct mr_docker_wire *wire = mr_str_alloc(sizeof(*wire));
-	int r = settle_version(docker, MR_DOCKER_TIMEOUT_MS, err);
+	int r = settle_version(docker, MR_PATIENCE_MS(DOCKER_ANSWER), err);
 
 	wire->fd = CURL_SOCKET_BAD;
 	if (r == 0)

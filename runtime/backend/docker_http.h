@@ -25,9 +25,6 @@ struct mr_docker_call;
 struct mr_docker_wire;
 struct mr_error;
 
-#define MR_DOCKER_TIMEOUT_MS 10000 /* for a request that should be answered at once */
-#define MR_DOCKER_MAKE_MS 60000 /* for one that makes or starts something */
-
 /* Nothing is sent.  MR_E_USAGE: the environment's words are wrong. */
 int mr_docker_open(struct mr_docker **ret, struct mr_error *err);
 struct mr_docker *mr_docker_free(struct mr_docker *docker);
@@ -44,7 +41,7 @@ struct mr_docker_request {
 	const char *body; /* JSON, or NULL; borrowed until the answer is there */
 	size_t body_size;
 	const char *content_type; /* NULL: JSON */
-	uint64_t timeout_ms; /* 0: MR_DOCKER_TIMEOUT_MS; UINT64_MAX: none */
+	uint64_t timeout_ms; /* 0: DOCKER_ANSWER of patience.def; UINT64_MAX: none */
 };
 
 struct mr_docker_answer {

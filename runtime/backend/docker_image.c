@@ -19,10 +19,10 @@
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 
 #define TAR_BLOCK 512
-#define PULL_MS UINT64_C(600000)
 #define SKELETON "menace/skeleton"
 
 /* --- the tar ------------------------------------------------------------------------------------ */
@@ -167,7 +167,7 @@ static int pull(struct mr_docker *docker, const char *name, struct mr_error *err
 						tagged ? "" : "&tag=latest");
 	const struct mr_docker_request request = { .method = "POST",
 						   .path = path,
-						   .timeout_ms = PULL_MS };
+						   .timeout_ms = MR_PATIENCE_MS(DOCKER_PULL) };
 
 	return mr_docker_image_create(docker, &request, name, err);
 }
@@ -200,7 +200,7 @@ int mr_docker_image_find(struct mr_docker *docker, const struct mr_spec *spec,
 	char hash[MR_HASH_HEX_SIZE];
 	struct mr_docker_request request = { .method = "POST",
 					     .content_type = "application/x-tar",
-					     .timeout_ms = MR_DOCKER_MAKE_MS };
+					     .timeout_ms = MR_PATIENCE_MS(DOCKER_MAKE) };
 	int r;
 
 	if (spec->sandbox_image[0])

@@ -13,7 +13,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroups/cgroup.h"
@@ -22,17 +21,17 @@
 #include "runtime/backend/docker_ledger.h"
 #include "runtime/backend/docker_reply.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/spec.h"
 
 #define KEEPER_TRIES 20
-#define KEEPER_PAUSE_MS 500
 
 /* --- the folder of files -------------------------------------------------------------------------- */
 
@@ -121,7 +120,6 @@ static void forget_taken(const char *taken)
 /* A container may be in the making when its supervisor ends: one look is not enough. */
 static void clean_up_after(const char *run_id, const char *taken)
 {
-	const struct timespec pause = { .tv_nsec = KEEPER_PAUSE_MS * 1000000L };
 	struct mr_docker *docker = NULL;
 	struct mr_error err = MR_ERROR_INIT;
 	int good = 0;
@@ -131,7 +129,7 @@ static void clean_up_after(const char *run_id, const char *taken)
 	for (int i = 0; i < KEEPER_TRIES && good < 2; i++) {
 		good = remove_both(docker, run_id, taken, &err) >= 0 ? good + 1 : 0;
 		if (good < 2)
-			nanosleep(&pause, NULL);
+			mr_clock_sleep(mr_now_ns() + MR_PATIENCE_NS(DOCKER_KEEPER_PAUSE));
 	}
 	if (good < 2)
 		mr_log_error("%s; the next start removes it", err.msg);

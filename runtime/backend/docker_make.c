@@ -20,6 +20,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/launch/steps.h"
 
@@ -59,7 +60,7 @@ void mr_docker_plan_request(const struct mr_docker_plan *plan, const char *id, b
 		.forces_ro = mr_docker_mounts_forces(plan->docker),
 		.init_file = local ? plan->init : NULL,
 		.pool_id = prepared ? id : NULL,
-		.wait_ms = !prepared	 ? MR_DOCKER_MAKE_MS
+		.wait_ms = !prepared	 ? MR_PATIENCE_MS(DOCKER_MAKE)
 			   : idle < life ? idle
 					 : life,
 		.snippet_folder = local ? *snippet : NULL,
@@ -240,9 +241,10 @@ static int create(struct mr_docker *docker, const char *name, const json_t *body
 		mr_str_format("/containers/create?name=" MR_DOCKER_NAME_PREFIX "%s", name);
 	mr_auto_free char *text = json_dumps(body, JSON_COMPACT);
 	mr_auto_json json_t *reply = NULL;
-	struct mr_docker_request request = {
-		.method = "POST", .path = path, .body = text, .timeout_ms = MR_DOCKER_MAKE_MS
-	};
+	struct mr_docker_request request = { .method = "POST",
+					     .path = path,
+					     .body = text,
+					     .timeout_ms = MR_PATIENCE_MS(DOCKER_MAKE) };
 	char warnings[300];
 	int r;
 

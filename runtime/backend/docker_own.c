@@ -15,9 +15,9 @@
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 
-#define IMPORT_MS UINT64_C(600000)
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789._-/"
 #define TAG_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #define NAME_MAX_BYTES 200
@@ -77,7 +77,7 @@ static int import(struct mr_docker *docker, const char *tar, size_t size, const 
 						   .body = tar,
 						   .body_size = size,
 						   .content_type = "application/x-tar",
-						   .timeout_ms = IMPORT_MS };
+						   .timeout_ms = MR_PATIENCE_MS(DOCKER_IMPORT) };
 
 	return mr_docker_image_create(docker, &request, name, err);
 }

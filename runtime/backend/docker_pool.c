@@ -15,12 +15,11 @@
 #include "runtime/backend/docker_key.h"
 #include "runtime/backend/docker_lease.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
-
-#define MARGIN_NS UINT64_C(2000000000) /* one that ends sooner is not worth the try */
 
 bool mr_docker_pool_fits(const struct mr_docker_plan *plan, const char **ret_why)
 {
@@ -43,7 +42,8 @@ static bool suits(const struct mr_docker_record *record, const char *key)
 {
 	return record->state == MR_DOCKER_READY &&
 	       strcmp(mr_docker_record_text(record, "key"), key) == 0 &&
-	       mr_now_ns() + MARGIN_NS < mr_docker_record_number(record, "until_ns") &&
+	       mr_now_ns() + MR_PATIENCE_NS(DOCKER_POOL_MARGIN) <
+		       mr_docker_record_number(record, "until_ns") &&
 	       strlen(mr_docker_record_text(record, "container")) == MR_DOCKER_ID_SIZE - 1;
 }
 

@@ -11,7 +11,7 @@
  * so that none shows a file which has been replaced since.
  *
  * There is no service.  A run that wanted one starts a filler when its result is given: a process of its own,
- * which prepares what is missing and ends, within MR_DOCKER_POOL_FILL_S whatever happens.
+ * which prepares what is missing and ends, within DOCKER_POOL_FILL of patience.def whatever happens.
  */
 #pragma once
 
@@ -23,8 +23,6 @@
 
 struct json_t;
 struct mr_error;
-
-#define MR_DOCKER_POOL_FILL_S 120
 
 /* Has this run to do with a pool?  *ret_why: why not, although it asked; NULL. */
 bool mr_docker_pool_fits(const struct mr_docker_plan *plan, const char **ret_why);

@@ -5,6 +5,7 @@
  * Would an engine take a run?  It is asked for what it is, and for nothing else.
  */
 #include "runtime/backend/docker.h"
+#include "runtime/base/patience.h"
 
 #include "runtime/backend/docker_http.h"
 #include "runtime/backend/docker_reply.h"
@@ -15,7 +16,8 @@ int mr_docker_probe(json_t **ret_facts, struct mr_error *err)
 {
 	const struct mr_docker_request request = { .method = "GET",
 						   .path = "/version",
-						   .timeout_ms = MR_HANDOVER_PROBE_MS / 2 };
+						   .timeout_ms =
+							   MR_PATIENCE_MS(HANDOVER_PROBE) / 2 };
 	struct mr_docker_answer answer = { 0 };
 	struct mr_docker *docker = NULL;
 	int r = mr_docker_open(&docker, err);

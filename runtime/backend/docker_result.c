@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/backend/document.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/json.h"

@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/backend/docker_create.h"
@@ -41,16 +40,14 @@
 #include "runtime/backend/handover.h"
 #include "runtime/backend/order.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
 #include "runtime/launch/steps.h"
 
-#define LOOK_MS 100 /* between looks at the statistics, where a limit needs them */
-#define SAMPLE_MS 500 /* likewise, where only the result does */
-#define END_MS 10000 /* for the engine to end what it was told to kill */
 #define NEVER UINT64_MAX
 #define MS UINT64_C(1000000)
 
@@ -82,14 +79,6 @@ struct run {
 	uint64_t active_ns, seen_ns,
 		seen_cpu_ns; /* for idleness; seen: the last that was told of it */
 };
-
-static uint64_t real_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* --- prepare ------------------------------------------------------------------------------------- */
 
@@ -175,7 +164,9 @@ static int make(struct run *run, struct mr_error *err)
 static int post(struct run *run, const char *verb, struct mr_error *err)
 {
 	return mr_docker_make_post(run->docker, run->id, verb,
-				   run->started ? MR_DOCKER_TIMEOUT_MS : MR_DOCKER_MAKE_MS, err);
+				   run->started ? MR_PATIENCE_MS(DOCKER_ANSWER)
+						: MR_PATIENCE_MS(DOCKER_MAKE),
+				   err);
 }
 
 static int open_streams(struct run *run, struct mr_error *err)
@@ -209,9 +200,10 @@ static void note_start(struct run *run)
 static void kill_container(struct run *run)
 {
 	mr_auto_free char *path = mr_str_format("/containers/%s/kill?signal=KILL", run->id);
+	/* judge_engine() looks at the time. */
 	const struct mr_docker_request request = { .method = "POST",
 						   .path = path,
-						   .timeout_ms = NEVER }; /* END_MS judges */
+						   .timeout_ms = NEVER };
 
 	run->killed_ns = mr_now_ns();
 	mr_docker_streams_stop_input(&run->streams);
@@ -337,12 +329,13 @@ static int look(struct run *run, struct mr_error *err)
 		if (r == 0)
 			return 0;
 		run->look = mr_docker_call_free(run->look);
-		run->look_at_ns = now + (needs_looks(run) ? LOOK_MS : SAMPLE_MS) * MS;
+		run->look_at_ns = now + (needs_looks(run) ? MR_PATIENCE_NS(DOCKER_LOOK)
+							  : MR_PATIENCE_NS(DOCKER_SAMPLE));
 		if (r > 0)
 			take_stats(run, &answer);
 		mr_docker_answer_deinit(&answer);
 		/* Limits that nobody can count any more are not in force. */
-		if (r >= 0 && now > run->seen_ns + END_MS * MS)
+		if (r >= 0 && now > run->seen_ns + MR_PATIENCE_NS(DOCKER_END))
 			r = mr_err(err, MR_E_KERNEL, ENODATA,
 				   "the engine tells no CPU time, which is to be limited");
 		return r < 0 && needs_looks(run) ? r : 0;
@@ -367,7 +360,7 @@ static void judge_time(struct run *run)
 static int next_ms(const struct run *run)
 {
 	const uint64_t now = mr_now_ns();
-	uint64_t at = now + 200 * MS;
+	uint64_t at = now + MR_PATIENCE_NS(DOCKER_TURN);
 
 	if (run->spec->limits_wall_ms != MR_UNLIMITED &&
 	    run->facts.go_ns + run->spec->limits_wall_ms * MS < at)
@@ -433,7 +426,7 @@ static int turn(struct run *run, struct mr_error *err)
 /* Until it has said what was awaited: 1 when it ended without. */
 static int await_answer(struct run *run, struct mr_error *err)
 {
-	const uint64_t until = mr_now_ns() + END_MS * MS;
+	const uint64_t until = mr_now_ns() + MR_PATIENCE_NS(DOCKER_END);
 
 	for (;;) {
 		int r = turn(run, err);
@@ -449,7 +442,8 @@ static int await_answer(struct run *run, struct mr_error *err)
 			return 1;
 		if (mr_now_ns() > until)
 			return mr_err(err, MR_E_KERNEL, ETIMEDOUT,
-				      "the container has not answered within %d ms", END_MS);
+				      "the container has not answered within %ju ms",
+				      (uintmax_t)MR_PATIENCE_MS(DOCKER_END));
 	}
 }
 
@@ -591,10 +585,10 @@ static int judge_engine(const struct run *run, struct mr_error *err)
 		*err = run->kill_error;
 		return -(err->errnum ? err->errnum : EINVAL);
 	}
-	if (run->killed_ns && mr_now_ns() - run->killed_ns > END_MS * MS)
+	if (run->killed_ns && mr_now_ns() - run->killed_ns > MR_PATIENCE_NS(DOCKER_END))
 		return mr_err(err, MR_E_KERNEL, ETIMEDOUT,
-			      "the engine has not ended the container %d ms after it was told to",
-			      END_MS);
+			      "the engine has not ended the container %ju ms after it was told to",
+			      (uintmax_t)MR_PATIENCE_MS(DOCKER_END));
 	return 0;
 }
 
@@ -623,7 +617,7 @@ static int follow(struct run *run, struct mr_error *err)
  * comes, as natively; an engine that neither hands over more nor ends has lost some of it. */
 static int drain(struct run *run, struct mr_error *err)
 {
-	const uint64_t most = (run->spec->limits_drain_ms + END_MS) * MS;
+	const uint64_t most = (run->spec->limits_drain_ms + MR_PATIENCE_MS(DOCKER_END)) * MS;
 	uint64_t until = run->facts.end_ns + most;
 	bool told = false;
 	int r = 0;
@@ -766,7 +760,7 @@ json_t *mr_docker_run(const struct mr_errand *errand, struct mr_docker_pool_news
 	json_t *result;
 	int r;
 
-	run.facts.start_real_ns = real_ns();
+	run.facts.start_real_ns = mr_clock_ns(MR_CLOCK_REAL);
 	mr_clock_read(&run.facts.clock_start);
 	run.facts.begin_ns = mr_now_ns();
 	r = prepare(&run, &err);

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/backend/docker_create.h"
@@ -22,10 +21,10 @@
 #include "runtime/backend/docker_ledger.h"
 #include "runtime/backend/docker_reply.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 
 #define ID_LETTERS "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -290,7 +289,8 @@ static bool is_old(const struct mr_docker_sweep *sweep, const json_t *container,
 
 int mr_docker_sweep_old(struct mr_docker_sweep *sweep, const char *machine, struct mr_error *err)
 {
-	const int64_t boot_s = (int64_t)time(NULL) - (int64_t)(mr_now_ns() / 1000000000);
+	const int64_t boot_s = (int64_t)(mr_clock_ns(MR_CLOCK_REAL) / 1000000000) -
+			       (int64_t)(mr_now_ns() / 1000000000);
 	mr_auto_json json_t *list = NULL;
 	json_t *container;
 	size_t i;

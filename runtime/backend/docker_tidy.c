@@ -16,9 +16,9 @@
 #include "runtime/backend/docker_own.h"
 #include "runtime/backend/docker_sweep.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
 
 struct place {
 	int leases_fd, pool_fd;

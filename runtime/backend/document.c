@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
@@ -23,12 +24,11 @@
 static json_t *time_json(uint64_t real_ns)
 {
 	char text[40], day[24];
-	struct timespec now;
 	struct tm tm;
 	time_t seconds;
 
-	if (!real_ns && clock_gettime(CLOCK_REALTIME, &now) == 0)
-		real_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (!real_ns)
+		real_ns = mr_clock_ns(MR_CLOCK_REAL);
 	seconds = (time_t)(real_ns / 1000000000);
 	gmtime_r(&seconds, &tm);
 	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);

@@ -41,7 +41,7 @@
  * forwarded to the payload, and after limits.grace_ms, or with the second, all of it is
  * killed (reason killed_by_user); SIGUSR1 and SIGUSR2 are forwarded.  The program has a session of
  * its own, so a key on the terminal reaches it through menace-run only.  All limits of time
- * are the program's; menace-run kills it when it is MR_HANDOVER_SLACK_MS late, which no program
+ * are the program's; menace-run kills it when it is HANDOVER_SLACK late (patience.def), which no program
  * should ever meet, and what it leaves is swept by its next start.  Who reads the output may take as
  * long as he likes: a program that waits for nothing else says so by a line break before its
  * report, and is never late from there on.
@@ -58,5 +58,3 @@
 #define MR_HANDOVER_PROBE_SCHEMA "menace.probe/1"
 
 #define MR_HANDOVER_REPORT_MAX (64 << 20) /* bytes; a longer report is an error of the program */
-#define MR_HANDOVER_PROBE_MS 5000 /* for a probe, all in all */
-#define MR_HANDOVER_SLACK_MS 60000 /* for a run beyond limits.wall_ms: to begin and to clean up */

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/backend/document.h"
@@ -33,19 +32,18 @@
 #include "runtime/backend/qemu_vmlinux.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 
 #define BOOT_VARIABLE "MENACE_QEMU_BOOT_TIMEOUT"
 #define TEMPLATE_VARIABLE "MENACE_QEMU_TEMPLATE" /* a flag, on without it */
-#define BOOT_MS 30000 /* of one attempt, without that */
-#define ALL_BOOTS_NS MR_GROUP_ALL_NS
 #define IMAGE_MAX (256 << 20)
 #define PROGRAM_MAX (64 << 20)
 #define GUEST_MIB 320 /* for the kernel and the supervisor inside */
@@ -216,10 +214,10 @@ static int read_boot_limit(struct job *job, struct mr_error *err)
 	const char *text = getenv(BOOT_VARIABLE);
 	int r = 0;
 
-	job->boot_ms = BOOT_MS;
+	job->boot_ms = MR_PATIENCE_MS(QEMU_BOOT);
 	if (text && text[0])
 		r = mr_units_parse_timespan(text, true, &job->boot_ms, err);
-	if (r == 0 && (job->boot_ms == 0 || job->boot_ms > ALL_BOOTS_NS / MS))
+	if (r == 0 && (job->boot_ms == 0 || job->boot_ms > MR_PATIENCE_NS(QEMU_ALL) / MS))
 		r = mr_err(err, MR_E_USAGE, ERANGE, "%s: 1ms to 45s", text);
 	return r < 0 ? mr_err_wrap(err, r, BOOT_VARIABLE) : 0;
 }
@@ -489,7 +487,7 @@ static void run_machine(struct job *job, struct mr_vm_opts *vm, int folder, uint
 
 	vm->accel = job->accel;
 	vm->cpus = cpus(job);
-	vm->hello_ns = job->accel == MR_ACCEL_KVM ? MR_ACCEL_PROBE_MS * MS : 0;
+	vm->hello_ns = job->accel == MR_ACCEL_KVM ? MR_PATIENCE_NS(QEMU_ACCEL) : 0;
 	job->restored = !job->cold.code && find_template(job, folder, make_ns, &job->cold) == 0;
 	if (job->restored)
 		restore_machine(job, vm, until_ns, report);
@@ -523,7 +521,7 @@ static void run_machines(struct job *job, struct mr_vm_report *report)
 				 .stdout_fd = o->stdout_fd,
 				 .stderr_fd = o->stderr_fd,
 				 .signals_fd = o->signals_fd };
-	const uint64_t until_ns = mr_now_ns() + ALL_BOOTS_NS;
+	const uint64_t until_ns = mr_now_ns() + MR_PATIENCE_NS(QEMU_ALL);
 	mr_auto_close int folder = mr_accel_open_folder();
 	struct mr_accel_trial trial = { .folder = folder, .device = "/dev/kvm" };
 

@@ -13,8 +13,6 @@
 
 #include "runtime/backend/qemu_machine.h"
 
-#define MR_ACCEL_PROBE_MS 3000 /* for a kernel to be up by KVM: it takes less than one second */
-
 /* The folder where it is remembered, made if missing, ours alone; -1: none, nothing is remembered. */
 int mr_accel_open_folder(void);
 /* folder -1: only what the device says. */

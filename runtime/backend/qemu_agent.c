@@ -27,6 +27,7 @@
 #include "runtime/backend/qemu_wire.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/json.h"
 #include "runtime/base/loop.h"

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/backend/backend.h"
@@ -26,17 +25,17 @@
 #include "runtime/backend/qemu_overlay.h"
 #include "runtime/backend/qemu_qcow2.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 
 #define ORDER_MAX (1 << 20)
 #define ORDER_SCHEMA "menace.order/1"
 #define DEFAULT_CWD "/work" /* a place of our sandboxes, not of a guest's */
 #define PROGRAM_MIB 256 /* QEMU's own, beside the guest's memory */
-#define MS 1000000ULL
 
 /* All that one errand needs. */
 struct job {
@@ -107,14 +106,12 @@ static int make_order(struct job *job, struct mr_error *err)
 	const bool has_cwd = strcmp(spec->sandbox_cwd, DEFAULT_CWD) != 0;
 	json_t *argv = json_array();
 	mr_auto_json json_t *order = NULL;
-	struct timespec now;
 
 	for (size_t i = 0; i < spec->argv.n; i++)
 		json_array_append_new(argv, json_string(spec->argv.v[i]));
-	clock_gettime(CLOCK_REALTIME, &now);
 	order = json_pack("{s:s, s:o, s:o, s:s?, s:I}", "schema", ORDER_SCHEMA, "argv", argv, "env",
 			  env_json(spec), "cwd", has_cwd ? spec->sandbox_cwd : NULL, "time_ns",
-			  (json_int_t)now.tv_sec * 1000000000 + now.tv_nsec);
+			  (json_int_t)mr_clock_ns(MR_CLOCK_REAL));
 	mr_assert(order);
 	job->order = json_dumps(order, JSON_COMPACT);
 	mr_assert(job->order);
@@ -258,7 +255,7 @@ static void try_once(struct job *job, struct mr_accel_trial *trial, struct mr_ag
 	};
 
 	agent.machine.accel = job->accel = mr_accel_next(trial);
-	agent.firmware_ns = job->accel == MR_ACCEL_KVM ? MR_ACCEL_PROBE_MS * MS : 0;
+	agent.firmware_ns = job->accel == MR_ACCEL_KVM ? MR_PATIENCE_NS(QEMU_ACCEL) : 0;
 	mr_agent_run(&agent, report);
 	job->overlay_bytes = mr_overlay_bytes(job->overlay_fd);
 	if (report->is_mute)
@@ -270,7 +267,7 @@ static void try_once(struct job *job, struct mr_accel_trial *trial, struct mr_ag
 static void run_machines(struct job *job, struct mr_agent_report *report)
 {
 	const struct mr_qemu_opts *o = job->opts;
-	const uint64_t until_ns = mr_now_ns() + MR_GROUP_ALL_NS;
+	const uint64_t until_ns = mr_now_ns() + MR_PATIENCE_NS(QEMU_ALL);
 	mr_auto_close int folder = mr_accel_open_folder();
 	struct mr_accel_trial trial = { .folder = folder, .device = "/dev/kvm" };
 

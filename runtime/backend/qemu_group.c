@@ -12,17 +12,16 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/rand.h"
 #include "runtime/spec/spec.h"
 #include "runtime/supervise/lease.h"
 
 #define CPUS_MAX 8
-#define PAUSE_BASE_MS 500
-#define SWEEP_MS 2000
 #define PIDS_MAX 256 /* threads of all */
 
 unsigned int mr_machine_cpus(const struct mr_spec *spec)
@@ -61,7 +60,8 @@ void mr_machine_group_drop(struct mr_machine_group *group)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
-	if (group->group && mr_cgroup_sweep(group->groups, group->run_id, SWEEP_MS, &err) < 0)
+	if (group->group &&
+	    mr_cgroup_sweep(group->groups, group->run_id, MR_PATIENCE_MS(QEMU_SWEEP), &err) < 0)
 		mr_log_warn("control group of the machine: %s", err.msg);
 	group->group = mr_cgroup_free(group->group);
 	if (group->lease >= 0)
@@ -121,7 +121,7 @@ bool mr_machine_pause(unsigned int attempts, int report_fd, int signals_fd, uint
 	if (attempts >= MR_GROUP_ATTEMPTS || mr_rand_fresh_seed(&seed, &err) < 0)
 		return false;
 	mr_rand_init(&rand, seed);
-	ms = (int)mr_rand_below(&rand, ((uint64_t)PAUSE_BASE_MS << (attempts - 1)) + 1);
+	ms = (int)mr_rand_below(&rand, (MR_PATIENCE_MS(QEMU_PAUSE) << (attempts - 1)) + 1);
 	if (mr_now_ns() + (uint64_t)ms * 1000000 >= until_ns)
 		return false;
 	if (poll(pfds, N_ELEMENTS(pfds), ms) <= 0)

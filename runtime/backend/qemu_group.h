@@ -14,7 +14,6 @@ struct mr_spec;
 
 #define MR_GROUP_ATTEMPTS 3 /* of machines that do not come up */
 #define MR_GROUP_PERIOD_US 100000 /* of a CPU quota */
-#define MR_GROUP_ALL_NS 45000000000ULL /* for all of them: menace-run waits a minute, handover.h */
 
 /* Processors of a machine for this request: as many as it may use, the host has, and 8 at most. */
 unsigned int mr_machine_cpus(const struct mr_spec *spec);

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 
 #define LINE_MAX_BYTES (64 << 10) /* QEMU's replies to what is asked here are far shorter */
@@ -25,13 +25,12 @@ static int wait_for(struct mr_qmp *qmp, short events, struct mr_error *err)
 {
 	for (;;) {
 		struct pollfd pfd = { qmp->fd, events, 0 };
-		const uint64_t now = mr_now_ns();
 		int n;
 
-		if (now >= qmp->until_ns)
+		if (mr_now_ns() >= qmp->until_ns)
 			return mr_err(err, MR_E_KERNEL, ETIMEDOUT,
 				      "QEMU does not answer on its control socket");
-		n = poll(&pfd, 1, (int)((qmp->until_ns - now) / 1000000) + 1);
+		n = mr_clock_poll(&pfd, 1, qmp->until_ns);
 		if (n > 0)
 			return 0;
 		if (n < 0 && errno != EINTR)

@@ -19,8 +19,8 @@
 #include "runtime/backend/qemu_qmp.h"
 #include "runtime/backend/qemu_wire.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 
 int mr_restore(int qmp_fd, uint64_t until_ns, struct mr_error *err)
@@ -104,7 +104,7 @@ static int read_channel(struct maker *m, struct mr_error *err)
 
 static int wait_a_little(struct maker *m, struct mr_error *err)
 {
-	const uint64_t now = mr_now_ns(), until = m->opts->until_ns;
+	const uint64_t until = m->opts->until_ns;
 	struct pollfd pfds[] = { { m->channel_fd, POLLIN, 0 },
 				 { m->console_fd, POLLIN, 0 },
 				 { m->log_fd, POLLIN, 0 },
@@ -112,9 +112,9 @@ static int wait_a_little(struct maker *m, struct mr_error *err)
 				 { m->opts->signals_fd, POLLIN, 0 } };
 	char console[200]; /* nobody's */
 
-	if (now >= until)
+	if (mr_now_ns() >= until)
 		return mr_err(err, MR_E_KERNEL, ETIMEDOUT, "its guest was not up in time");
-	if (poll(pfds, N_ELEMENTS(pfds), (int)((until - now) / 1000000) + 1) < 0)
+	if (mr_clock_poll(pfds, N_ELEMENTS(pfds), until) < 0)
 		return errno == EINTR ? 0 : mr_err(err, MR_E_SYS, errno, "poll: %m");
 	if (pfds[3].revents || pfds[4].revents)
 		return mr_err(err, MR_E_KERNEL, ECANCELED, "the run is to end");

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "runtime/backend/qemu_wire.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/spec/spec.h"
@@ -19,13 +19,11 @@
 static void queue_setup(struct mr_buf *queue, const char *bin_dir)
 {
 	static const char share[] = "virtiofs";
-	struct timespec now;
 	mr_auto_json json_t *setup = NULL;
 	mr_auto_free char *text = NULL;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	setup = json_pack("{s:s, s:s, s:I}", "share", share, "bin_dir", bin_dir, "time_ns",
-			  (json_int_t)now.tv_sec * 1000000000 + now.tv_nsec);
+			  (json_int_t)mr_clock_ns(MR_CLOCK_REAL));
 	mr_assert(setup);
 	text = json_dumps(setup, JSON_COMPACT);
 	mr_assert(text);

@@ -6,8 +6,7 @@
  * one whose readings are nearest to each other is taken, as nothing came between them.
  */
 #include "runtime/backend/qemu_tsc.h"
-
-#include "runtime/base/loop.h"
+#include "runtime/base/clock.h"
 
 #define TRIES 8
 #define SPAN_LEAST_NS 2000000 /* readings are off by less than 100 ns each */

@@ -21,7 +21,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/backend/errand.h"
@@ -31,8 +30,10 @@
 #include "runtime/backend/qemu_tail.h"
 #include "runtime/backend/qemu_wire.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 
 #define RESULT_MAX ((size_t)48 << 20)
@@ -40,9 +41,6 @@
 #define INPUT_PIECE 32768
 #define MS 1000000ULL
 #define OUTPUT_SLACK (1 << 20) /* the guest's supervisor sees it a little later */
-#define WALL_SLACK_NS (5000 * MS) /* the guest's own clock decides first */
-#define GRACE_SLACK_NS (5000 * MS)
-#define LAST_MS 1000 /* between the ends of virtiofsd and of QEMU */
 
 struct mr_vm {
 	const struct mr_vm_opts *opts;
@@ -151,7 +149,7 @@ static void arm_for_run(struct mr_vm *vm)
 	const uint64_t wall_ms = vm->opts->spec->limits_wall_ms;
 
 	if (wall_ms != MR_UNLIMITED)
-		vm->wall_at_ns = mr_now_ns() + wall_ms * MS + WALL_SLACK_NS;
+		vm->wall_at_ns = mr_now_ns() + wall_ms * MS + MR_PATIENCE_NS(QEMU_WALL_SLACK);
 	arm(vm, vm->wall_at_ns);
 }
 
@@ -505,7 +503,8 @@ static void on_files_end(struct mr_source *source, uint32_t events)
 	mr_loop_remove(vm->loop, source);
 	if (vm->report->has_exit)
 		return;
-	if (poll(&qemu, 1, LAST_MS) > 0) { /* it ends when QEMU does, which is then the reason */
+	/* It ends when QEMU does, which is then the reason. */
+	if (mr_clock_poll(&qemu, 1, mr_now_ns() + MR_PATIENCE_NS(QEMU_LAST)) > 0) {
 		on_qemu_end(&vm->qemu_end, EPOLLIN);
 		return;
 	}
@@ -528,7 +527,8 @@ static void on_abandoned(struct mr_source *source, uint32_t events)
 /* The guest is told, and has until the end of grace, or of its time. */
 static void ask_to_end(struct mr_vm *vm)
 {
-	vm->kill_at_ns = mr_now_ns() + vm->opts->spec->limits_grace_ms * MS + GRACE_SLACK_NS;
+	vm->kill_at_ns = mr_now_ns() + vm->opts->spec->limits_grace_ms * MS +
+			 MR_PATIENCE_NS(QEMU_GRACE_SLACK);
 	arm(vm,
 	    vm->wall_at_ns && vm->wall_at_ns < vm->kill_at_ns ? vm->wall_at_ns : vm->kill_at_ns);
 }

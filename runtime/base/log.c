@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/str.h"
 
 #define TEXT_SIZE 1024
@@ -102,19 +102,19 @@ static void escape(char *to, size_t size, const char *from)
 /* The text is made printable in place: hostile names must not reach a terminal as they are. */
 static size_t make_line(enum mr_log_level level, char *text, char line[MR_LOG_LINE_SIZE])
 {
-	struct timespec now;
+	uint64_t now_ms;
 	int n;
 
 	if (state.format == MR_LOG_JSON) {
 		char escaped[2400];
 
-		clock_gettime(CLOCK_REALTIME, &now);
+		now_ms = mr_clock_ns(MR_CLOCK_REAL) / 1000000;
 		escape(escaped, sizeof(escaped), text);
 		n = snprintf(line, MR_LOG_LINE_SIZE,
-			     "{\"time\":%" PRIdMAX ".%03ld,\"level\":\"%s\",\"program\":\"%s\","
+			     "{\"time\":%" PRIu64 ".%03d,\"level\":\"%s\",\"program\":\"%s\","
 			     "\"message\":\"%s\"}\n",
-			     (intmax_t)now.tv_sec, now.tv_nsec / 1000000, levels[level].word,
-			     state.program, escaped);
+			     now_ms / 1000, (int)(now_ms % 1000), levels[level].word, state.program,
+			     escaped);
 	} else {
 		mr_str_make_printable(text);
 		if (state.journal)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 
 #define BATCH 32
@@ -96,9 +97,23 @@ void mr_loop_remove(struct mr_loop *loop, struct mr_source *source)
 	}
 }
 
+/* epoll_wait(), by the clock that deadlines go by. */
+static int wait_for_events(struct mr_loop *loop, int timeout_ms)
+{
+	const struct mr_clock_hook *hook = mr_clock_hook();
+	int n = epoll_wait(loop->epoll_fd, loop->batch, BATCH, hook ? 0 : timeout_ms);
+	uint64_t until_ns = UINT64_MAX;
+
+	if (n != 0 || !hook || timeout_ms == 0)
+		return n;
+	if (timeout_ms > 0)
+		until_ns = mr_now_ns() + (uint64_t)timeout_ms * 1000000;
+	return epoll_wait(loop->epoll_fd, loop->batch, BATCH, hook->pass(until_ns));
+}
+
 int mr_loop_run_once(struct mr_loop *loop, int timeout_ms, struct mr_error *err)
 {
-	int n = epoll_wait(loop->epoll_fd, loop->batch, BATCH, timeout_ms);
+	int n = wait_for_events(loop, timeout_ms);
 
 	if (n < 0 && errno == EINTR)
 		return 0;
@@ -115,22 +130,14 @@ int mr_loop_run_once(struct mr_loop *loop, int timeout_ms, struct mr_error *err)
 	return n;
 }
 
-static uint64_t used_ns(void)
-{
-	struct timespec ts;
-
-	mr_assert(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts) == 0);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 int mr_loop_drain(struct mr_loop *loop, uint64_t ns, struct mr_error *err)
 {
-	const uint64_t end = used_ns() + ns;
+	const uint64_t end = mr_clock_ns(MR_CLOCK_PROCESS_CPU) + ns;
 	int n;
 
 	do {
 		n = mr_loop_run_once(loop, 0, err);
-	} while (n > 0 && used_ns() < end);
+	} while (n > 0 && mr_clock_ns(MR_CLOCK_PROCESS_CPU) < end);
 	return n > 0 ? mr_err(err, MR_E_SYS, ETIMEDOUT,
 			      "what had come was not all heard in %llu ms of processor time",
 			      (unsigned long long)(ns / 1000000))
@@ -141,16 +148,24 @@ int mr_timer_open(struct mr_error *err)
 {
 	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 
+	if (fd >= 0 && mr_clock_hook())
+		mr_clock_hook()->arm(fd, 0); /* another may have had this number */
 	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "make a timer: timerfd_create: %m") : fd;
 }
 
 int mr_timer_arm(int timer_fd, uint64_t at_ns, struct mr_error *err)
 {
-	struct itimerspec spec = { .it_value = { .tv_sec = (time_t)(at_ns / 1000000000),
-						 .tv_nsec = (long)(at_ns % 1000000000) } };
+	const struct mr_clock_hook *hook = mr_clock_hook();
+	const uint64_t kernel_ns = hook ? 0 : at_ns;
+	const struct itimerspec spec = {
+		.it_value = { .tv_sec = (time_t)(kernel_ns / 1000000000),
+			      .tv_nsec = (long)(kernel_ns % 1000000000) },
+	};
 
 	if (timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) < 0)
 		return mr_err(err, MR_E_SYS, errno, "timerfd_settime: %m");
+	if (hook)
+		hook->arm(timer_fd, at_ns);
 	return 0;
 }
 
@@ -160,12 +175,4 @@ void mr_timer_ack(int timer_fd)
 
 	if (read(timer_fd, &count, sizeof(count)) < 0)
 		return; /* EAGAIN: someone re-armed it meanwhile */
-}
-
-uint64_t mr_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/base/clock.h" /* the time that timers go by */
+
 struct mr_error;
 struct mr_loop;
 
@@ -42,9 +44,7 @@ int mr_loop_drain(struct mr_loop *loop, uint64_t ns, struct mr_error *err);
 
 /* A timerfd on CLOCK_BOOTTIME (a suspended host does not stretch a limit), unarmed. */
 int mr_timer_open(struct mr_error *err);
-/* Fire once at this CLOCK_BOOTTIME time in ns; 0 disarms. */
+/* Fire once when mr_now_ns() is this; 0 disarms. */
 int mr_timer_arm(int timer_fd, uint64_t at_ns, struct mr_error *err);
 /* Clear the expiration count. */
 void mr_timer_ack(int timer_fd);
-/* CLOCK_BOOTTIME in ns. */
-uint64_t mr_now_ns(void);

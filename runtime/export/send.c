@@ -15,19 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 
 #define ANSWER_MAX ((size_t)4 << 20)
 #define HEADERS_MAX ((size_t)64 << 10)
-#define CONNECT_MS 10000L
-#define WAIT_MAX_MS UINT64_C(30000)
-#define RETRY_AFTER_MAX_S 300
 
 struct mr_sender {
 	CURL *curl;
@@ -162,7 +160,7 @@ static void set_up(struct mr_sender *sender)
 	SET(CURLOPT_SSL_VERIFYPEER, 1L);
 	SET(CURLOPT_SSL_VERIFYHOST, 2L);
 	SET(CURLOPT_NOSIGNAL, 1L);
-	SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)MR_PATIENCE_MS(SEND_CONNECT));
 	SET(CURLOPT_TIMEOUT_MS, (long)sender->timeout_ms);
 	SET(CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)ANSWER_MAX);
 	SET(CURLOPT_USERAGENT, "menace/" MENACE_VERSION);
@@ -340,20 +338,18 @@ static uint64_t with_jitter(uint64_t ms)
 /* What the receiver asks for, else twice as long each time; negative: longer than anybody waits. */
 static int wait_for_retry(struct mr_sender *sender, uint64_t try, struct mr_error *err)
 {
+	const uint64_t most_s = MR_PATIENCE_S(SEND_RETRY_AFTER_MOST);
+	const uint64_t most_ms = MR_PATIENCE_MS(SEND_RETRY_MOST);
 	uint64_t ms = sender->wait_ms << (try < 16 ? try : 16);
-	struct timespec left;
 	curl_off_t asked = 0;
 
 	curl_easy_getinfo(sender->curl, CURLINFO_RETRY_AFTER, &asked);
-	if (asked > RETRY_AFTER_MAX_S)
+	if (asked > (curl_off_t)most_s)
 		return mr_err_wrap(err, -ECONNABORTED,
-				   "it asks for %lld seconds, at most %d are waited",
-				   (long long)asked, RETRY_AFTER_MAX_S);
-	ms = asked > 0 ? (uint64_t)asked * 1000 : with_jitter(ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS);
-	left = (struct timespec){ .tv_sec = (time_t)(ms / 1000),
-				  .tv_nsec = (long)(ms % 1000) * 1000000 };
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
-		;
+				   "it asks for %lld seconds, at most %ju are waited",
+				   (long long)asked, (uintmax_t)most_s);
+	ms = asked > 0 ? (uint64_t)asked * 1000 : with_jitter(ms < most_ms ? ms : most_ms);
+	mr_clock_sleep(mr_now_ns() + ms * 1000000);
 	return 0;
 }
 

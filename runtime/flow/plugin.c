@@ -12,8 +12,10 @@
 
 #include "runtime/backend/child.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/flow/box.h"
 #include "runtime/flow/workflow.h"
@@ -33,8 +35,7 @@ static void free_asked(struct asked *a)
 static int wait_in_loop(struct asked *a, struct mr_flow_plugin *plugin, struct mr_error *err)
 {
 	const uint64_t end_ns =
-		mr_now_ns() +
-		(uint64_t)(MR_FLOW_PLUGIN_WALL_MS + MR_FLOW_PLUGIN_GRACE_MS) * 1000000;
+		mr_now_ns() + MR_PATIENCE_NS(PLUGIN_WALL) + MR_PATIENCE_NS(PLUGIN_GRACE);
 
 	while (!a->box.ended) {
 		const uint64_t now_ns = mr_now_ns();
@@ -45,8 +46,10 @@ static int wait_in_loop(struct asked *a, struct mr_flow_plugin *plugin, struct m
 		if (now_ns >= end_ns) {
 			mr_child_kill(a->box.child);
 			return mr_err(err, MR_E_SYS, ETIMEDOUT,
-				      "menace-run, which gives it %d ms, did not end it in %d more",
-				      MR_FLOW_PLUGIN_WALL_MS, MR_FLOW_PLUGIN_GRACE_MS);
+				      "menace-run, which gives it %ju ms, did not end it in %ju "
+				      "more",
+				      (uintmax_t)MR_PATIENCE_MS(PLUGIN_WALL),
+				      (uintmax_t)MR_PATIENCE_MS(PLUGIN_GRACE));
 		}
 		r = mr_loop_run_once(plugin->loop, (int)((end_ns - now_ns) / 1000000) + 1, err);
 		if (r < 0)
@@ -69,7 +72,7 @@ static int run(struct asked *a, struct mr_flow_plugin *plugin, const json_t *pro
 		.name = "plugin",
 		.input = text,
 		.input_size = text ? strlen(text) : 0,
-		.wall_ms = MR_FLOW_PLUGIN_WALL_MS,
+		.wall_ms = MR_PATIENCE_MS(PLUGIN_WALL),
 		.memory_bytes = MR_FLOW_PLUGIN_MEMORY,
 		.output_bytes = MR_INPUT_REPLY_MAX,
 	};
@@ -99,8 +102,8 @@ static int judge(const json_t *result, struct mr_error *err)
 	if (message[0])
 		return mr_err(err, MR_E_SYS, EIO, "its sandbox could not be made: %.200s", message);
 	if (strcmp(reason, "wall_timeout") == 0)
-		return mr_err(err, MR_E_SYS, ETIMEDOUT, "it was ended: %s: it has %d ms", reason,
-			      MR_FLOW_PLUGIN_WALL_MS);
+		return mr_err(err, MR_E_SYS, ETIMEDOUT, "it was ended: %s: it has %ju ms", reason,
+			      (uintmax_t)MR_PATIENCE_MS(PLUGIN_WALL));
 	if (strcmp(reason, "exited") != 0)
 		return mr_err(err, MR_E_SYS, EIO, "it was ended: %s", reason);
 	if (status != 0)

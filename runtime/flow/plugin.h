@@ -12,10 +12,7 @@
 struct mr_error;
 struct mr_loop;
 
-#define MR_FLOW_PLUGIN_WALL_MS 5000
 #define MR_FLOW_PLUGIN_MEMORY (64u << 20)
-
-#define MR_FLOW_PLUGIN_GRACE_MS 10000 /* for making its sandbox and taking it down */
 
 struct mr_flow_plugin {
 	const char *menace_run; /* path */

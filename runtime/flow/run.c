@@ -30,9 +30,9 @@
 
 #include "runtime/backend/child.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 #include "runtime/flow/combined.h"
 #include "runtime/flow/fixture.h"

@@ -32,9 +32,9 @@
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
-#include "runtime/base/loop.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
 #include "runtime/spec/policy.h"

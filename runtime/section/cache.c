@@ -15,13 +15,13 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
 #include "runtime/base/outfile.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
-
-#define NEW_MAX_S 3600 /* one that is older was left by a command that was killed */
 
 static bool is_ours(const struct stat *st)
 {
@@ -115,7 +115,7 @@ static void trim(int folder_fd)
 	mr_auto_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	mr_auto_free char *oldest = NULL;
 	const struct dirent *entry;
-	const time_t now = time(NULL);
+	const time_t now = (time_t)(mr_clock_ns(MR_CLOCK_REAL) / 1000000000);
 	time_t when = 0;
 	size_t n = 0;
 	struct stat st;
@@ -125,7 +125,7 @@ static void trim(int folder_fd)
 		    !S_ISREG(st.st_mode))
 			continue;
 		if (mr_str_starts_with(entry->d_name, MR_OUTFILE_TEMP)) {
-			if (st.st_mtime < now - NEW_MAX_S)
+			if (st.st_mtime < now - (time_t)MR_PATIENCE_S(CACHE_NEW))
 				unlinkat(folder_fd, entry->d_name, 0);
 			continue;
 		}

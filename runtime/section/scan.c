@@ -20,10 +20,12 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/log.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/flow/box.h"
 #include "runtime/section/cache.h"
@@ -31,11 +33,9 @@
 #include "runtime/section/reply.h"
 #include "runtime/section/walk.h"
 
-#define WALL_MS 20000
 #define MEMORY (768u << 20)
 #define REPLY_MAX (15u << 20)
 #define BATCH_BYTES (2u << 20) /* of files in one run */
-#define BROKEN_MS 120000 /* of runs that one file ended */
 #define TOLD_MAX ((size_t)64 << 20) /* bytes of all replies, with those that were kept */
 
 /* One content that the cache does not know. */
@@ -187,7 +187,7 @@ static int run_box(const struct scan *s, struct mr_box *box, struct mr_loop *loo
 		.code_size = strlen(mr_section_extract_py),
 		.input = input->text,
 		.input_size = input->len,
-		.wall_ms = WALL_MS,
+		.wall_ms = MR_PATIENCE_MS(SCAN_WALL),
 		.memory_bytes = MEMORY,
 		.output_bytes = REPLY_MAX,
 	};
@@ -252,11 +252,12 @@ static int run_all(struct scan *s, struct mr_error *err)
 	bool alone = false;
 	int r = s->n_unknown > 0 ? mr_loop_new(&loop, err) : 0;
 
-	while (r == 0 && first < s->n_unknown && s->broken_ms < BROKEN_MS && s->n_told < TOLD_MAX)
+	while (r == 0 && first < s->n_unknown && s->broken_ms < MR_PATIENCE_MS(SCAN_BROKEN) &&
+	       s->n_told < TOLD_MAX)
 		r = run_batch(s, loop, &first, &alone, err);
 	for (; r == 0 && first < s->n_unknown; first++)
 		give_up(s, &s->unknown[first],
-			s->broken_ms < BROKEN_MS
+			s->broken_ms < MR_PATIENCE_MS(SCAN_BROKEN)
 				? "left out: what is in all files is over 64 MiB of text"
 				: "left out: parsers of other files were ended too often");
 	mr_loop_free(loop);

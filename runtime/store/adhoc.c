@@ -8,9 +8,9 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
@@ -111,14 +111,6 @@ struct guard {
 	char refused[80]; /* what was asked for and is not allowed */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool is_function(const char *name)
 {
 	for (size_t i = 0; i < N_ELEMENTS(functions); i++)
@@ -173,7 +165,7 @@ static int authorize(void *owner, int action, const char *first, const char *sec
 
 static int check_time(void *owner)
 {
-	return now_ns() > ((const struct guard *)owner)->deadline_ns;
+	return mr_clock_ns(MR_CLOCK_MONOTONIC) > ((const struct guard *)owner)->deadline_ns;
 }
 
 static int add_name(const json_t *row, void *owner, struct mr_error *err)
@@ -241,10 +233,10 @@ struct reader {
 static int on_row(const json_t *row, void *owner, struct mr_error *err)
 {
 	struct reader *reader = owner;
-	const uint64_t began_ns = now_ns();
+	const uint64_t began_ns = mr_clock_ns(MR_CLOCK_MONOTONIC);
 	int r = reader->fn(row, reader->owner, err);
 
-	reader->guard->deadline_ns += now_ns() - began_ns;
+	reader->guard->deadline_ns += mr_clock_ns(MR_CLOCK_MONOTONIC) - began_ns;
 	return r;
 }
 
@@ -255,7 +247,7 @@ int mr_query_adhoc(struct mr_store *store, const char *sql, uint64_t time_ms, mr
 	mr_auto_json json_t *modules = json_object();
 	struct guard guard = { .tables = tables,
 			       .modules = modules,
-			       .deadline_ns = now_ns() + time_ms * 1000000 };
+			       .deadline_ns = mr_clock_ns(MR_CLOCK_MONOTONIC) + time_ms * 1000000 };
 	struct reader reader = { .guard = &guard, .fn = fn, .owner = owner };
 	int before[N_ELEMENTS(limits)];
 	sqlite3_stmt *stmt = NULL;

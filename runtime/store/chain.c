@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/store/canon.h"
@@ -16,10 +16,7 @@
 
 int64_t mr_chain_now_us(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return mr_clock_real_us();
 }
 
 static char *seal_body(json_t *stolen, char ret_hash[MR_HASH_HEX_SIZE])

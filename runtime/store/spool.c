@@ -23,10 +23,10 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/str.h"
@@ -44,7 +44,7 @@ static void make_id(char id[ID_SIZE])
 
 	/* Only has to be new in its folder: O_EXCL and the rename below see to that. */
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
-		value = (uint64_t)getpid() << 32 | (uint64_t)time(NULL);
+		value = (uint64_t)getpid() << 32 | mr_clock_ns(MR_CLOCK_REAL) / 1000000000;
 	snprintf(id, ID_SIZE, "%016" PRIx64, value);
 }
 

@@ -20,8 +20,6 @@ enum mr_store_mode {
 	MR_STORE_WRITE, /* made when missing, brought to the present schema */
 };
 
-#define MR_STORE_BUSY_MS 5000
-
 /* Open.  Waits at most busy_ms for other writers, here and in every later call.  With
  * MR_STORE_READ returns 1 when there is no database yet (*ret untouched).  Errors: MR_E_BUSY
  * locked, MR_E_KERNEL full, MR_E_DENIED read-only or no right, MR_E_PROTO corrupt, of something

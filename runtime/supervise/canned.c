@@ -18,6 +18,7 @@
 #include "netns/stub_wire.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"

@@ -18,6 +18,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/spec.h"
 
@@ -115,7 +116,8 @@ int mr_command_spec(const struct mr_spec *outer, const struct mr_mock *mock, con
 		{ MR_FIELD_sandbox_backend, MR_BACKEND_NATIVE },
 		{ MR_FIELD_net_mode, MR_NET_NONE },
 		{ MR_FIELD_telemetry_level, MR_TELEMETRY_OFF },
-		{ MR_FIELD_limits_wall_ms, mock->within_ms ? mock->within_ms : MR_MOCK_WITHIN_MS },
+		{ MR_FIELD_limits_wall_ms,
+		  mock->within_ms ? mock->within_ms : MR_PATIENCE_MS(MOCK_COMMAND) },
 		{ MR_FIELD_limits_grace_ms, 0 },
 		{ MR_FIELD_limits_memory_max_bytes, MR_COMMAND_MEMORY },
 		{ MR_FIELD_limits_pids_max, MR_COMMAND_PIDS },

@@ -22,6 +22,7 @@
 #include "bpf/guard.h"
 #include "netns/rules.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"

@@ -14,16 +14,22 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/patience.h"
 
 #define MS 1000000ULL
 #define NEVER UINT64_MAX
-#define LOOK_MIN_NS MS /* never look more often than once a ms */
 #define IDLE_SHARE 100 /* below 1/100 of one CPU is idle */
 
 static uint64_t after(uint64_t now, uint64_t ms)
 {
 	return ms == UINT64_MAX || ms > (NEVER - now) / MS ? NEVER : now + ms * MS;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 static uint64_t min(uint64_t a, uint64_t b)
@@ -51,7 +57,7 @@ static int cpu_is_due(struct mr_deadlines *d, uint64_t now)
 	if (used >= budget_us)
 		return 1;
 	left_ns = (budget_us - used) * 1000 / d->opts.cpus;
-	d->cpu_check_ns = now + (left_ns > LOOK_MIN_NS ? left_ns : LOOK_MIN_NS);
+	d->cpu_check_ns = now + max(left_ns, MR_PATIENCE_NS(DEADLINE_LOOK_LEAST));
 	return 0;
 }
 
@@ -68,7 +74,7 @@ static int idle_is_due(struct mr_deadlines *d, uint64_t now)
 	if (now - d->active_ns >= idle_ns)
 		return 1;
 	step = min(d->active_ns + idle_ns - now, idle_ns / 4);
-	d->idle_check_ns = now + (step > LOOK_MIN_NS ? step : LOOK_MIN_NS);
+	d->idle_check_ns = now + max(step, MR_PATIENCE_NS(DEADLINE_LOOK_LEAST));
 	return 0;
 }
 
@@ -141,7 +147,8 @@ int mr_deadlines_start(struct mr_deadlines *d, struct mr_loop *loop,
 				    .noticed = MR_DEADLINE_POLL };
 	d->wall_at_ns = after(now, opts->wall_ms);
 	if (opts->cpu_time_ms != UINT64_MAX)
-		d->cpu_check_ns = now + min(opts->cpu_time_ms * MS / opts->cpus, 1000 * MS);
+		d->cpu_check_ns = now + min(opts->cpu_time_ms * MS / opts->cpus,
+					    MR_PATIENCE_NS(DEADLINE_LOOK_FIRST));
 	if (opts->idle_ms != UINT64_MAX)
 		d->idle_check_ns = now + opts->idle_ms * MS / 4;
 	if (opts->poll_ms)

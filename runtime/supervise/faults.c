@@ -13,13 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "netns/drop.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
-#include "runtime/base/loop.h"
 #include "runtime/base/str.h"
 #include "runtime/spec/net.h"
 #include "runtime/supervise/network.h"
@@ -216,11 +215,8 @@ static bool is_any_of_names(const struct mr_faults *faults)
  * suspended: the two may be days apart. */
 static uint64_t to_monotonic(uint64_t boot_ns)
 {
-	struct timespec t;
-	uint64_t now;
+	const uint64_t now = mr_clock_ns(MR_CLOCK_MONOTONIC);
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 	return now - (mr_now_ns() - boot_ns);
 }
 

@@ -26,15 +26,16 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/event.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/net_trail.h"
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/trail.h"
 
-#define TICK_NS 50000000ULL
 #define ROWS_MAX 4608 /* more than a trail holds */
 #define BYTES_MAX (2 * 1024 * 1024)
 #define SEND_BUFFER (64 * 1024) /* the kernel doubles it */
@@ -220,7 +221,7 @@ static void on_tick(struct mr_source *source, uint32_t events)
 	remove_gone(follow);
 	if (follow->n == 0)
 		stop(follow);
-	else if (mr_timer_arm(source->fd, mr_now_ns() + TICK_NS, &err) < 0)
+	else if (mr_timer_arm(source->fd, mr_now_ns() + MR_PATIENCE_NS(FOLLOW_TICK), &err) < 0)
 		mr_log_warn("run %s: followers: %s", follow->run->id, err.msg);
 }
 
@@ -253,7 +254,7 @@ static struct mr_follow *start(struct mr_run *run, struct mr_error *err)
 	follow->run = run;
 	if (mr_loop_add(run->host->loop, &follow->timer, timer, EPOLLIN, on_tick, follow, err) <
 		    0 ||
-	    mr_timer_arm(timer, mr_now_ns() + TICK_NS, err) < 0) {
+	    mr_timer_arm(timer, mr_now_ns() + MR_PATIENCE_NS(FOLLOW_TICK), err) < 0) {
 		mr_loop_remove(run->host->loop, &follow->timer);
 		mr_close(timer);
 		free(follow);

@@ -21,6 +21,7 @@
 #include "netns/gate_policy.h"
 #include "netns/rules.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"

@@ -21,10 +21,10 @@
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
-
-#define PATIENCE_MS 300 /* the supervisor does nothing else meanwhile */
+#include "runtime/base/patience.h"
 
 void mr_seconds_draw(struct mr_seconds *seconds, struct mr_rand *rand, unsigned int percent)
 {
@@ -40,18 +40,10 @@ bool mr_seconds_fire(const struct mr_seconds *seconds, uint64_t second)
 	return seconds->fires[i / 8] & (1U << (i % 8));
 }
 
-uint64_t mr_helper_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * MR_SECOND_NS + (uint64_t)t.tv_nsec;
-}
-
 bool mr_helper_wait(int fd, uint64_t until_ns)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	const uint64_t now = mr_helper_now_ns();
+	const uint64_t now = mr_now_ns();
 	const uint64_t left = until_ns > now ? until_ns - now : 0;
 	const struct timespec wait = { .tv_sec = (time_t)(left / MR_SECOND_NS),
 				       .tv_nsec = (long)(left % MR_SECOND_NS) };
@@ -109,7 +101,7 @@ static bool ends_by_itself(pid_t pid)
 	mr_auto_close int pidfd = mr_pidfd_open(pid, 0);
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
-	return pidfd >= 0 && poll(&p, 1, PATIENCE_MS) == 1;
+	return pidfd >= 0 && mr_clock_poll(&p, 1, mr_now_ns() + MR_PATIENCE_NS(HELPER_END)) == 1;
 }
 
 void mr_helper_stop(struct mr_helper *helper)

@@ -39,8 +39,6 @@ int mr_helper_start(struct mr_helper *helper, const struct mr_cgroup *group, con
 /* Tell it to end, and wait for that; kill it when it has not after 300 ms.  No-op for none. */
 void mr_helper_stop(struct mr_helper *helper);
 
-/* In a helper: CLOCK_BOOTTIME. */
-uint64_t mr_helper_now_ns(void);
 /* Wait until then.  True: it is to end. */
 bool mr_helper_wait(int fd, uint64_t until_ns);
 

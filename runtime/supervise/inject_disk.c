@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"

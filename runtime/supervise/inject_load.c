@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
@@ -84,14 +85,9 @@ static void keep_to_cpu(size_t n)
 
 static void burn(struct tally *tally, uint64_t until_ns)
 {
-	struct timespec used;
-
-	while (mr_helper_now_ns() < until_ns) {
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-		__atomic_store_n(&tally->cpu_ns,
-				 (uint64_t)used.tv_sec * MR_SECOND_NS + (uint64_t)used.tv_nsec,
+	while (mr_now_ns() < until_ns)
+		__atomic_store_n(&tally->cpu_ns, mr_clock_ns(MR_CLOCK_PROCESS_CPU),
 				 __ATOMIC_RELAXED);
-	}
 }
 
 static void make_load(void *arg, int fd)

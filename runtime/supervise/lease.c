@@ -27,19 +27,19 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
 #include "runtime/supervise/follow.h"
 
-#define SWEEP_TIMEOUT_MS 5000
 #define BASES_MAX 16384 /* four paths */
 #define TEXT_MAX (BASES_MAX + 1024)
 
@@ -49,11 +49,8 @@ static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
 void mr_lease_new_id(char ret_id[MR_RUN_ID_SIZE])
 {
 	unsigned char random[10];
-	struct timespec now;
-	uint64_t ms;
+	uint64_t ms = mr_clock_ns(MR_CLOCK_REAL) / 1000000;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	mr_assert(getrandom(random, sizeof(random), 0) == (ssize_t)sizeof(random));
 	for (int i = 9; i >= 0; i--, ms >>= 5)
 		ret_id[i] = digits[ms & 31];
@@ -228,7 +225,7 @@ static int sweep_named(struct mr_cgroup_host *host, const char *id, struct mr_er
 	for (size_t i = 0; r == 0 && i < N_ELEMENTS(suffixes); i++) {
 		mr_auto_free char *name = mr_str_format("%s%s", id, suffixes[i]);
 
-		r = mr_cgroup_sweep(host, name, SWEEP_TIMEOUT_MS, err);
+		r = mr_cgroup_sweep(host, name, MR_PATIENCE_MS(LEASE_SWEEP), err);
 	}
 	return r;
 }

@@ -25,13 +25,12 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 
-#define STEP_MS 50
-#define REMIND_MS 500 /* the signal again: he may not have been ready for it */
 #define RUNS_MAX 65536 /* in one folder */
 
 struct list {
@@ -196,17 +195,23 @@ static bool is_ending(void)
 static int await(const struct mr_living *run, int dir_fd, int listener, int pidfd, int timeout_ms,
 		 int *ret_fd, struct mr_error *err)
 {
-	for (int waited = 0; waited < timeout_ms; waited += STEP_MS) {
+	const uint64_t step_ms = MR_PATIENCE_MS(LIVING_STEP);
+	uint64_t remind_at_ms = 0;
+
+	for (uint64_t waited_ms = 0; waited_ms < (uint64_t)timeout_ms; waited_ms += step_ms) {
 		struct pollfd p = { .fd = listener, .events = POLLIN };
+		const bool remind = waited_ms >= remind_at_ms;
 
 		if (is_over(dir_fd, run->info.id))
 			return 1;
-		if (waited % REMIND_MS == 0 && mr_pidfd_send_signal(pidfd, SIGURG) < 0)
+		if (remind)
+			remind_at_ms = waited_ms + MR_PATIENCE_MS(LIVING_REMIND);
+		if (remind && mr_pidfd_send_signal(pidfd, SIGURG) < 0)
 			return errno == ESRCH ? 1
 					      : mr_err(err, MR_E_DENIED, errno,
 						       "ask the supervisor of run %s (pid %d): %m",
 						       run->info.id, run->info.pid);
-		if (poll(&p, 1, STEP_MS) == 1) {
+		if (poll(&p, 1, step_ms) == 1) {
 			*ret_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 			return *ret_fd < 0 ? mr_err(err, MR_E_SYS, errno, "accept: %m") : 0;
 		}

@@ -21,16 +21,14 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
 
-#define READY_NS 30000000000ULL
-#define STOP_NS 2000000000ULL
-#define STOP_BUSY_NS 20000000000ULL /* where it would go on if it were given a processor */
-#define LOOK_MS 100
 #define LATE_MAX 4096 /* messages after that: many more than a socket holds, and no flood */
 #define ABOVE_ALL 64 /* numbers that no descriptor of the new process is given */
 #define BATCH_MAX 64 /* messages in one turn of the loop: a flood must not starve a deadline */
@@ -316,13 +314,13 @@ static void on_process(struct mr_source *source, uint32_t events)
 
 int mr_netd_wait(struct mr_netd_run *netd, struct mr_error *err)
 {
-	uint64_t deadline = mr_now_ns() + READY_NS, now = mr_now_ns();
+	uint64_t deadline = mr_now_ns() + MR_PATIENCE_NS(NETD_READY), now = mr_now_ns();
 	int r = netd->channel.fd >= 0;
 
 	while (!netd->ready && r == 1 && now < deadline) {
 		struct pollfd p = { .fd = netd->channel.fd, .events = POLLIN };
 
-		if (poll(&p, 1, (int)((deadline - now) / 1000000) + 1) == 1)
+		if (mr_clock_poll(&p, 1, deadline) == 1)
 			r = take_message(netd, MSG_DONTWAIT, err);
 		if (r == -EAGAIN)
 			r = 1;
@@ -392,20 +390,20 @@ static bool is_runnable(pid_t pid)
 static bool has_word(const struct mr_netd_run *netd, uint64_t begin, bool *ret_late)
 {
 	struct pollfd p = { .fd = netd->channel.fd, .events = POLLIN };
-	const uint64_t deadline = begin + STOP_NS;
-	int late_ms = 0;
+	const uint64_t deadline = begin + MR_PATIENCE_NS(NETD_STOP);
+	uint64_t late_ns = 0;
 
 	for (;;) {
 		const uint64_t now = mr_now_ns();
 
 		*ret_late = now >= deadline;
-		if (poll(&p, 1, *ret_late ? late_ms : (int)((deadline - now) / 1000000) + 1) == 1)
+		if (mr_clock_poll(&p, 1, *ret_late ? now + late_ns : deadline) == 1)
 			return true;
 		if (!*ret_late)
 			continue;
-		if (now >= begin + STOP_BUSY_NS || !is_runnable(netd->pid))
+		if (now >= begin + MR_PATIENCE_NS(NETD_STOP_BUSY) || !is_runnable(netd->pid))
 			return poll(&p, 1, 0) == 1;
-		late_ms = LOOK_MS;
+		late_ns = MR_PATIENCE_NS(NETD_STOP_LOOK);
 	}
 }
 

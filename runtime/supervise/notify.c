@@ -31,6 +31,7 @@
 
 #include "netns/mock.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"

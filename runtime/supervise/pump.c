@@ -22,11 +22,12 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 
 #define END_OF_FILE '\004' /* as typed */
-#define TERMINAL_LOOK_NS 200000000ULL
 
 int mr_sink_fd_open(int caller_fd, struct mr_sink_fd *ret, struct mr_error *err)
 {
@@ -333,7 +334,8 @@ static void wait_for_terminal(struct mr_pump_in *pump)
 	int timer = mr_timer_open(&err);
 
 	mr_loop_remove(pump->loop, &pump->in);
-	if (timer < 0 || mr_timer_arm(timer, mr_now_ns() + TERMINAL_LOOK_NS, &err) < 0 ||
+	if (timer < 0 ||
+	    mr_timer_arm(timer, mr_now_ns() + MR_PATIENCE_NS(TERMINAL_LOOK), &err) < 0 ||
 	    mr_loop_add(pump->loop, &pump->again, timer, EPOLLIN, on_again, pump, &err) < 0) {
 		mr_close(timer);
 		end_feed(pump);

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "runtime/base/cleanup.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 #include "runtime/supervise/state.h"
 
 #define SLOTS 64
-#define AGE_MAX_NS 1000000000ULL
 
 struct kept {
 	int fd; /* -1: none */
@@ -56,8 +56,9 @@ struct mr_roots *mr_roots_free(struct mr_roots *roots)
 
 static bool will_do(const struct kept *kept, const struct mr_spec *spec, const struct mr_ids *ids)
 {
-	return kept->fd >= 0 && mr_now_ns() - kept->made_ns < AGE_MAX_NS && kept->uid == ids->uid &&
-	       kept->gid == ids->gid && strcmp(kept->hostname, spec->sandbox_hostname) == 0;
+	return kept->fd >= 0 && mr_now_ns() - kept->made_ns < MR_PATIENCE_NS(ROOTS_AGE) &&
+	       kept->uid == ids->uid && kept->gid == ids->gid &&
+	       strcmp(kept->hostname, spec->sandbox_hostname) == 0;
 }
 
 int mr_roots_take(struct mr_run *run, struct mr_launch_opts *opts, struct mr_error *err)

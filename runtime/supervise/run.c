@@ -21,19 +21,19 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "netns/pool.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/roots.h"
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/trail.h"
 
-#define OOM_LOOK_NS 1000000ULL /* from an OOM event to the first look; each next, twice as long */
 #define OOM_LOOKS 10
 
 enum event {
@@ -56,14 +56,6 @@ struct message {
 };
 
 static void handle(struct mr_run *run, enum event event, struct message *m);
-
-static uint64_t real_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* Something of ours failed: remembered once, the first is the cause. */
 static void fail(struct mr_run *run, const struct mr_error *err)
@@ -173,7 +165,7 @@ static int start(struct mr_run *run, struct mr_error *err)
 {
 	int r;
 
-	run->start_real_ns = real_ns();
+	run->start_real_ns = mr_clock_ns(MR_CLOCK_REAL);
 	mr_clock_read(&run->clock);
 	run->begin_ns = mr_now_ns();
 	r = mr_narrowing_begin(run, err);
@@ -315,7 +307,8 @@ static void look_for_oom(struct mr_run *run)
 	if (mr_cgroup_stats(run->cgroup, &stats, &err) < 0 || stats.oom_kills > 0)
 		mr_run_kill_for(run, MR_KILL_OOM);
 	else if (!run->interrupts && run->oom_looks < OOM_LOOKS &&
-		 mr_timer_arm(run->drain.fd, mr_now_ns() + (OOM_LOOK_NS << run->oom_looks++),
+		 mr_timer_arm(run->drain.fd,
+			      mr_now_ns() + (MR_PATIENCE_NS(OOM_LOOK) << run->oom_looks++),
 			      &err) < 0)
 		mr_run_kill_for(run, MR_KILL_OOM);
 }

@@ -17,6 +17,7 @@
 
 #include "netns/rtnl.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/spec/net.h"

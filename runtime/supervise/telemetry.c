@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/event.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"

@@ -3,13 +3,12 @@
  * Watchdog of a run: its deadlines, and without a control group its limits
  *
  * Where no kernel object holds memory and processes of the tree together, they are
- * looked at every POLL_MS; what happens between two looks is not seen.
+ * looked at every TREE_POLL (patience.def); what happens between two looks is not seen.
  */
 #include <unistd.h>
 
+#include "runtime/base/patience.h"
 #include "runtime/supervise/state.h"
-
-#define POLL_MS 20 /* between looks at a tree without a control group */
 
 static int cpu_usage_us(void *owner, uint64_t *ret)
 {
@@ -55,7 +54,7 @@ int mr_run_start_deadlines(struct mr_run *run, struct mr_error *err)
 		.wall_ms = run->spec->limits_wall_ms,
 		.cpu_time_ms = run->spec->limits_cpu_time_ms,
 		.idle_ms = run->spec->limits_idle_ms,
-		.poll_ms = run->cgroup ? 0 : POLL_MS,
+		.poll_ms = run->cgroup ? 0 : MR_PATIENCE_MS(TREE_POLL),
 		.cpus = cpus > 0 ? (unsigned int)cpus : 1,
 		.cpu_usage_us = cpu_usage_us,
 		.on_due = on_deadline,

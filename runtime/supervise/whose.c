@@ -19,9 +19,10 @@
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
-#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 
 #define PIDS_MAX 1024
 #define ENTRIES_MAX 50000 /* lines and descriptors of one look */
@@ -37,17 +38,10 @@ struct look {
 	bool several;
 };
 
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec ts;
-
-	mr_assert(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0);
-	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
-}
-
 static bool is_late(const struct look *look)
 {
-	return cpu_now_ns() >= look->cpu_deadline_ns || mr_now_ns() >= look->deadline_ns;
+	return mr_clock_ns(MR_CLOCK_THREAD_CPU) >= look->cpu_deadline_ns ||
+	       mr_now_ns() >= look->deadline_ns;
 }
 
 /* One more entry: may it be looked at? */
@@ -197,7 +191,9 @@ static uint64_t time_left(struct mr_looks *looks, uint64_t now)
 {
 	if (now - looks->begin_ns >= SECOND_NS)
 		*looks = (struct mr_looks){ .begin_ns = now };
-	return looks->spent_ns < MR_LOOKS_NS ? MR_LOOKS_NS - looks->spent_ns : 0;
+	return looks->spent_ns < MR_PATIENCE_NS(OWNER_LOOKS)
+		       ? MR_PATIENCE_NS(OWNER_LOOKS) - looks->spent_ns
+		       : 0;
 }
 
 void mr_whose_socket(struct mr_looks *looks, pid_t ns_pid, const struct mr_cgroup *cgroup,
@@ -206,7 +202,8 @@ void mr_whose_socket(struct mr_looks *looks, pid_t ns_pid, const struct mr_cgrou
 	const uint64_t now = mr_now_ns(), left = time_left(looks, now);
 	struct look look = { .whose = whose,
 			     .deadline_ns = now + left,
-			     .cpu_deadline_ns = cpu_now_ns() + MR_LOOK_NS };
+			     .cpu_deadline_ns = mr_clock_ns(MR_CLOCK_THREAD_CPU) +
+						MR_PATIENCE_NS(OWNER_LOOK) };
 
 	*ret = (struct mr_who){ .pid = 0 };
 	if (!whose->local_port || !cgroup) {

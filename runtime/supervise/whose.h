@@ -15,11 +15,6 @@
 
 struct mr_cgroup;
 
-/* The longest one, in time of the processor: a supervisor that is kept waiting meanwhile has not found
- * more to look through. */
-#define MR_LOOK_NS 20000000ULL
-#define MR_LOOKS_NS 200000000ULL /* all of one second, in time on the clock */
-
 /* Zeroed at first; one for all runs of a supervisor. */
 struct mr_looks {
 	uint64_t begin_ns, spent_ns; /* of this second */

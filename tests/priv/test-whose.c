@@ -11,14 +11,15 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
+#include "runtime/base/clock.h"
+#include "runtime/base/clock_virtual.h"
+#include "runtime/base/patience.h"
 #include "runtime/supervise/whose.h"
 
-#define HELD_UP_NS (5 * MR_LOOK_NS / 2) /* well under what all looks of a second may take */
+/* Well under what all looks of a second may take. */
+#define HELD_UP_NS (5 * MR_PATIENCE_NS(OWNER_LOOK) / 2)
 #define FILES 100 /* enough of them that the clock is looked at */
-
-static uint64_t cpu_ns = 1, clock_ns = 1000000000;
 
 static void (*hold_up)(void); /* once, as soon as the descriptors of a process are listed */
 
@@ -34,33 +35,20 @@ DIR *opendir(const char *path)
 	return fd < 0 ? NULL : fdopendir(fd);
 }
 
-/* The two that a look goes by. */
-int clock_gettime(clockid_t clock, struct timespec *ret)
-{
-	uint64_t ns;
-
-	if (clock != CLOCK_THREAD_CPUTIME_ID && clock != CLOCK_BOOTTIME)
-		return (int)syscall(SYS_clock_gettime, clock, ret);
-	ns = clock == CLOCK_BOOTTIME ? clock_ns : cpu_ns;
-	*ret = (struct timespec){ .tv_sec = (time_t)(ns / 1000000000),
-				  .tv_nsec = (long)(ns % 1000000000) };
-	return 0;
-}
-
 static void wait_for_others(void)
 {
-	clock_ns += HELD_UP_NS;
+	mr_clock_advance(HELD_UP_NS);
 }
 
 static void wait_for_others_too_long(void)
 {
-	clock_ns += MR_LOOKS_NS;
+	mr_clock_advance(MR_PATIENCE_NS(OWNER_LOOKS));
 }
 
 static void look_through_much(void)
 {
-	cpu_ns += HELD_UP_NS;
-	clock_ns += HELD_UP_NS;
+	mr_clock_advance_cpu(HELD_UP_NS);
+	mr_clock_advance(HELD_UP_NS);
 }
 
 /* A datagram socket behind many other descriptors; its port goes to the pipe. */
@@ -103,7 +91,9 @@ static void look(void (*how)(void), pid_t *ret_pid, struct mr_who *ret)
 	whose.local_port = ntohs(port);
 	assert_int_equal(inet_pton(AF_INET6, "::ffff:127.0.0.1", &whose.local), 1);
 	hold_up = how;
+	mr_clock_set_virtual(1000000000);
 	mr_whose_socket(&looks, getpid(), cg, &whose, ret);
+	mr_clock_set_real();
 	assert_null(hold_up);
 	assert_ok(mr_cgroup_kill(cg, &err));
 	wait_status(*ret_pid);

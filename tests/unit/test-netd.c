@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * menace-netd's last words, of a child that plays it
+ *
+ * The supervisor's clock is a virtual one: its waits take no time, and the child has LOOK_MS in each.
  */
 #include <poll.h>
 #include <setjmp.h>
@@ -18,15 +20,18 @@
 
 #include <cmocka.h>
 
+#include "runtime/base/clock_virtual.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/supervise/netd.h"
 
-#define PATIENCE_NS 2000000000ULL /* of mr_netd_stop() */
 #define WORDS 100 /* more than are heard in one turn of a loop */
-#define SPIN_NS 3000000000ULL /* longer than that */
+#define SPIN_NS 200000000ULL
+#define LOOK_MS 10 /* really, whatever the virtual clock shows then */
+#define LOOK_NS 1000000ULL /* that it shows more after each look */
 
 static struct mr_loop *loop;
 static unsigned int n_heard;
@@ -42,18 +47,19 @@ static int wait_for(struct pollfd *fds, nfds_t n, int ms)
 
 int poll(struct pollfd *fds, nfds_t n, int ms)
 {
-	const uint64_t begin = mr_now_ns();
 	siginfo_t info;
 
 	if (kept_until > 0) {
 		waitid(P_PID, (id_t)kept_until, &info, WEXITED | WNOWAIT);
 		kept_until = 0;
-		while (mr_now_ns() <= begin + PATIENCE_NS)
-			wait_for(NULL, 0, 50);
+		mr_clock_advance(MR_PATIENCE_NS(NETD_STOP) + 1);
 	}
 	if (is_first)
 		ms = -1;
+	else if (ms == 0)
+		ms = LOOK_MS;
 	is_first = false;
+	mr_clock_advance(LOOK_NS);
 	return wait_for(fds, n, ms);
 }
 
@@ -85,6 +91,7 @@ static _Noreturn void play(int fd, enum way way)
 	const struct mr_netd_head head = { .type = MR_NETD_MODE_FIRST, .size = sizeof(head) };
 	char byte;
 
+	mr_clock_set_real();
 	if (way == DEAF ? recv(fd, &byte, 1, MSG_PEEK) != 1 : recv(fd, &byte, 1, 0) != 0)
 		_exit(1);
 	if (way == BUSY)
@@ -183,7 +190,7 @@ static void one_that_is_stopped_has_its_time(void **state)
 	(void)state;
 	start(&netd, STOPPED);
 	mr_netd_stop(&netd);
-	assert_true(mr_now_ns() - begin < 5 * PATIENCE_NS);
+	assert_true(mr_now_ns() - begin < 5 * MR_PATIENCE_NS(NETD_STOP));
 	assert_int_equal(n_heard, 0);
 	assert_non_null(mr_netd_end(&netd));
 }
@@ -193,6 +200,7 @@ static int set_up(void **state)
 	struct mr_error err;
 
 	(void)state;
+	mr_clock_set_virtual(1000000000);
 	return mr_loop_new(&loop, &err);
 }
 
