@@ -515,11 +515,13 @@ list_ours()
 	done
 }
 
-# check_leaks: now, and again when the test has passed.  To be said before the test makes anything.
+# check_leaks: now, and again when the test has passed.  To be said before the test makes anything: it begins
+# once more, and what need_unprivileged_user has copied is gone by then.
 check_leaks()
 {
 	local line
 
+	[[ $MENACE_RUN != "$tmp"/* ]] || fail "check_leaks is to be said before need_unprivileged_user"
 	[ -n "${MENACE_TEST_SCOPE-}" ] || [ "$EUID" -ne 0 ] || begin_in_scope
 	find_own_groups
 	list_ours

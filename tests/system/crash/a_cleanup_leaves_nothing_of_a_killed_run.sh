@@ -3,17 +3,19 @@
 #
 # menace-run is killed in the middle of a run with a workspace, mocks and a shaped link: after menace cleanup,
 # and no start in between, no process of it is there, no control group, mount, network namespace or queue of one
-# serial
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"
 . "$repo/tests/lib/runs.sh"
+. "$repo/tests/lib/link.sh"
 
+with_own_network
 with_own_leases
 need_root
 need_cgroups
-need_program ip tc nsenter
+need_program tc nsenter
 menace=${MENACE:-${MENACE_RUN%/*}/menace}
 
 run -q --net loopback --set net.rate=50mbit -- true # what stays of any first run
@@ -41,7 +43,7 @@ kill -KILL "$supervisor"
 wait "$supervisor" 2>/dev/null
 [ -f "/run/menace/leases/$id" ] || fail "the killed run left no lease: nothing to be removed"
 "$menace" cleanup --json >"$tmp/cleaned" || fail "cleanup: $?"
-assert_eq "$(jq .leases "$tmp/cleaned")" 1 "leases removed"
+assert_eq "$(gojq .leases "$tmp/cleaned")" 1 "leases removed"
 assert_absent "/run/menace/leases/$id"
 assert_eq "$(find /sys/fs/cgroup -name "$id" 2>/dev/null)" "" "groups"
 for pid in "${pids[@]}"; do

@@ -4,6 +4,7 @@
 # A lease that nobody holds is swept with the groups of its name; a name that
 # could lead elsewhere is not followed
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"

@@ -4,6 +4,7 @@
 # Where groups are made depends on the group that menace-run is started in; what a
 # crashed run left is found by a start in another one
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"

@@ -3,8 +3,8 @@
 #
 # Two supervisors that start runs one after the other, two that each hold one, and cleanups without a pause
 # beside them, two at a time: no living run loses anything, and what a killed one left is gone
-# serial
 # security
+# lane: soak (starts and cleanups must overlap)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"

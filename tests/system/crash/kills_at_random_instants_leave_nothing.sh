@@ -4,6 +4,7 @@
 # menace-run killed by SIGKILL at random instants of set-up, run and tear-down:
 # after one new start nothing of all those runs is left
 # security
+# lane: soak (random instants)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/runs.sh"

@@ -4,14 +4,15 @@
 # The same for a caller without rights: no process and no lease is left after
 # kills at random instants and one new start
 # security
+# lane: soak (random instants)
 
 . "${0%/*}/../../lib/system.sh"
 
+check_leaks
 need_user_of_its_own
 need_file "$MENACE_HELPERS/kill-at-random"
 kill_at_random=$tmp/kill-at-random
 install -m 755 "$MENACE_HELPERS/kill-at-random" "$kill_at_random"
-check_leaks
 
 runs=$((MENACE_SLOWDOWN > 1 ? 20 : 60))
 mkdir "$tmp/runtime"

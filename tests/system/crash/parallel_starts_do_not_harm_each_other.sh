@@ -4,6 +4,7 @@
 # Eight menace-run at a time, each sweeping at its start, while some are killed:
 # no living run loses anything, and afterwards nothing is left
 # security
+# lane: soak (starts and kills must overlap)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/runs.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every attempt to reach a network has its address and port in the record, and
-# fails at once with the errno of a host without a route
+# fails with the errno of a host without a route
 # security
 
 . "${0%/*}/../../lib/system.sh"
@@ -10,12 +10,8 @@
 need_root
 need_system_program python3
 
-# A resolver that waits for an answer takes 5 s, every time; a busy machine may be that slow once.
-attempts()
-{
-	run --lang python -c '
-import errno, socket, time
-began = time.monotonic()
+run --lang python -c '
+import errno, socket
 def attempt(family, kind, address, send=False):
     s = socket.socket(family, kind)
     try:
@@ -32,13 +28,9 @@ try:
     print("resolved")
 except OSError:
     print("unresolved")
-print((time.monotonic() - began) * 1000 < 4500)
 '
-	[ "${stdout##*$'\n'}" = True ]
-}
-patiently attempts || fail "that takes time"
 assert_status 0
-assert_eq "${stdout//$'\n'/ }" "ENETUNREACH ENETUNREACH ENETUNREACH ENETUNREACH unresolved True"
+assert_eq "${stdout//$'\n'/ }" "ENETUNREACH ENETUNREACH ENETUNREACH ENETUNREACH unresolved"
 row()
 {
 	json ".denials.rows[] | select(.object == \"$1\") | \"\(.layer) \(.what) \(.errno.name) \(.rule) \(.allow)\""

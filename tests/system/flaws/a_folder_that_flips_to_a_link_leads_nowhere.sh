@@ -4,6 +4,7 @@
 # CVE-2021-30465, CVE-2024-45310: what was checked is exchanged for a link before it
 # is mounted
 # security
+# lane: soak (both sides of a race must be met)
 
 . "${0%/*}/../../lib/system.sh"
 

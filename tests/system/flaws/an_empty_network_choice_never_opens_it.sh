@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # CVE-2025-66479: an empty list of allowed domains meant "no network sandbox"
-#
 # security
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # CVE-2026-30892: a user id that cannot be parsed became another user, root at worst
-#
 # security
 
 . "${0%/*}/../../lib/system.sh"

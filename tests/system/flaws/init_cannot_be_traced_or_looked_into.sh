@@ -23,7 +23,7 @@ printf "kill %s\n", errno(kill(9, $pid) ? 0 : -1);
 PERL
 
 # It is noticed when it works: on a process of one's own.
-sleep 100 &
+tail -f /dev/null &
 run_plain perl "$tmp/attack.pl" $!
 assert_eq "$(grep -c ' there$' "$tmp/stdout")" 11 "control: what is there"
 assert_contains "$stdout" "kill OK" "control"

@@ -17,7 +17,7 @@ install -m 755 "$helpers/type-into-terminal" "$tmp/type"
 in_terminal()
 {
 	printf '%q ' "$@" >"$tmp/command"
-	run_plain script -q -e -c "stty -echo; . $tmp/command; echo; IFS= read -r -t 1 line; echo typed:\$line" \
+	run_plain script -q -e -c "stty -echo; . $tmp/command; echo; IFS= read -r -t 0.3 line; echo typed:\$line" \
 		"$tmp/typescript" <&5
 	stdout=${stdout//$'\r'/}
 }

@@ -3,7 +3,6 @@
 #
 # CVE-2024-32462 (a program named --bind became an option), CVE-2020-17367 (options after
 # "--"), CVE-2020-17368 (shell characters in a file name)
-#
 # security
 
 . "${0%/*}/../../lib/system.sh"

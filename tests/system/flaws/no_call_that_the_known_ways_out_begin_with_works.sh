@@ -5,6 +5,7 @@
 # CVE-2024-1086 (nf_tables in a user namespace) and the flaws of overlayfs there: the
 # code that they need is out of reach
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -25,9 +25,14 @@ chmod 755 "$tmp/work/"*
 target=$(stat -c %d:%i "$tmp/victim")
 "${as_user[@]}" "$tmp/attack" 20000 "$target" >"$tmp/control" &
 attack=$!
-while kill -0 "$attack" 2>/dev/null; do
-	"${as_user[@]}" "$tmp/victim" 0.5 2>/dev/null # none any more, once it is overwritten
-	sleep 0.1 # nobody runs it
+attack_is_over()
+{
+	! kill -0 "$attack" 2>/dev/null
+}
+# It sees the victim while that runs, and overwrites it as soon as nobody runs it.
+for _ in {1..30}; do
+	"${as_user[@]}" "$tmp/victim" 0.2 2>/dev/null # none any more, once it is overwritten
+	! wait_until 1 attack_is_over || break
 done
 wait "$attack"
 assert_match "$(cat "$tmp/control")" "^seen [1-9][0-9]* target seen overwritten$" "control"

@@ -15,14 +15,14 @@ as_user=(setpriv "--reuid=$uid" "--regid=$uid" --clear-groups --inh-caps=-all)
 install -d -o $uid -g $uid "$tmp/user"
 export XDG_RUNTIME_DIR=$tmp/user
 
-"${as_user[@]}" sleep 100 &
+"${as_user[@]}" tail -f /dev/null &
 bystander=$!
 at_exit kill $bystander
-is_sleep_of_the_user()
+is_program_of_the_user()
 {
-	[ "$(stat -c %u "/proc/$bystander") $(cat "/proc/$bystander/comm")" = "$uid sleep" ]
+	[ "$(stat -c %u "/proc/$bystander") $(cat "/proc/$bystander/comm")" = "$uid tail" ]
 }
-wait_until 10 is_sleep_of_the_user || fail "the bystander does not start"
+wait_until 10 is_program_of_the_user || fail "the bystander does not start"
 # "wait": a process that was killed is gone, not dying, when the run ends.
 attack="kill -KILL -1; wait; kill -KILL 1; kill -TERM $bystander; kill -KILL $bystander -$bystander
 	i=1; while [ \$i -lt 300 ]; do [ \$i = \$\$ ] || kill -KILL \$i; i=\$((i + 1)); done

@@ -4,6 +4,7 @@
 # CVE-2022-0492 (release_agent), CVE-2023-25809 (/sys/fs/cgroup writable inside): no file
 # of any hierarchy is there, and the group's place on the host is not told
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 

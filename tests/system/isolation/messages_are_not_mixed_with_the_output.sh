@@ -3,7 +3,6 @@
 #
 # What the program says and what we say never share a stream that the caller did not ask to
 # share, and the program cannot pass its words off as ours in the result
-#
 # security
 
 . "${0%/*}/../../lib/system.sh"

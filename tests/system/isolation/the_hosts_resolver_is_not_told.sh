@@ -20,9 +20,11 @@ assert_eq "$stdout" "$(cat /etc/resolv.conf)" "the host's resolver, asked for"
 need_root
 need_program unshare
 mkdir "$tmp/etc"
+# What programs need of it, and no more: to copy all takes seconds.
+cp -a /etc/passwd /etc/group /etc/nsswitch.conf /etc/ld.so.* /etc/alternatives "$tmp/etc/" || fail "no copy of /etc"
+echo "nameserver 192.0.2.7" >"$tmp/resolver"
 for target in "$tmp/resolver" "$tmp/none"; do
-	echo "nameserver 192.0.2.7" >"$tmp/resolver"
-	run_plain unshare -m sh -c 'cp -a /etc/. "$1/etc/" && ln -sfn "$2" "$1/etc/resolv.conf" && mount --bind "$1/etc" /etc &&
+	run_plain unshare -m sh -c 'ln -sfn "$2" "$1/etc/resolv.conf" && mount --bind "$1/etc" /etc &&
 		exec "$3" -q --net host -- sh -c "cat /etc/resolv.conf"' sh "$tmp" "$target" "$MENACE_RUN"
 	assert_status 0
 	case $target in

@@ -11,7 +11,7 @@ need_limits
 
 for options in "" "--cpus=unlimited"; do
 	# shellcheck disable=SC2086 # none or one word
-	run_helper $options -- eat-cpu 300
+	run_helper $options -- eat-cpu 100
 	assert_at_ease
 	assert_eq "$(json .limits.cpus)" unlimited "limit"
 	assert_match "$(json .usage.cpu.throttled_us)" '^(0|null)$' "throttled"

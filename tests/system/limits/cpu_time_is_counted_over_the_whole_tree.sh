@@ -10,5 +10,6 @@
 need_limits
 check_leaks
 
-assert_cpu_killed 800 500 cpu_time run_helper --cpu-time 800ms -t 60 -- eat-cpu 400 4 1 1000
+run_helper --cpu-time 400ms -t 60 -- eat-cpu 200 4 1 1000
+assert_cpu_killed 400 cpu_time
 assert_eq "$stdout" ""

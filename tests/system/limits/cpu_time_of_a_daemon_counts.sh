@@ -10,6 +10,6 @@
 need_limits
 check_leaks
 
-run --ro "$helpers:/helpers" --cpu-time 500ms -t 60 -- \
+run --ro "$helpers:/helpers" --cpu-time 250ms -t 60 -- \
 	sh -c '(setsid /helpers/eat-cpu 100000 &) ; sleep 1001'
-assert_ended 137 cpu_limit cpu_time
+assert_cpu_killed 250 cpu_time

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Zero, negative, more than a year, not a time
-#
 # security
 
 . "${0%/*}/../../lib/system.sh"

@@ -9,6 +9,6 @@
 
 need_limits
 
-run_helper --cpu-time unlimited -- eat-cpu 300
+run_helper --cpu-time unlimited -- eat-cpu 100
 assert_at_ease
 assert_eq "$(json .limits.cpu_time_ms)" unlimited "limit"

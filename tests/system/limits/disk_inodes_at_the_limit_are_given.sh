@@ -3,6 +3,7 @@
 #
 # Files, folders and links, in all places together
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Zero, negative, too small, too large
-#
 # security
 
 . "${0%/*}/../../lib/system.sh"

@@ -10,7 +10,7 @@
 need_limits
 
 # A busy machine may keep it from computing for as long as that.
-for limit in "${time_limits[@]}"; do
+for limit in 400 "${time_limits[@]:1}"; do
 	run_helper -t unlimited --idle-timeout "${limit}ms" -- eat-cpu $((limit * 5 / 4))
 	[ "$status" -ne 0 ] || break
 done

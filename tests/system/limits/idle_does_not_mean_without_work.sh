@@ -10,9 +10,9 @@
 need_limits
 
 # A busy machine may keep it from saying anything for as long as that.
-for limit in "${time_limits[@]}"; do
-	nap=$(printf '%d.%03d' $((limit / 4000)) $((limit / 4 % 1000)))
-	run -t unlimited --idle-timeout "${limit}ms" -- sh -c "for i in 1 2 3 4 5 6 7; do sleep $nap; echo \$i; done"
+for limit in 400 "${time_limits[@]:1}"; do
+	pause=$(printf '%d.%03d' $((limit / 4000)) $((limit / 4 % 1000)))
+	run -t unlimited --idle-timeout "${limit}ms" -- sh -c "for i in 1 2 3 4 5 6 7; do sleep $pause; echo \$i; done"
 	[ "$status" -ne 0 ] || break
 done
 assert_at_ease

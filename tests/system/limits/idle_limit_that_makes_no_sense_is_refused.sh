@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Under 10 ms, negative, more than a year
-#
 # security
 
 . "${0%/*}/../../lib/system.sh"

@@ -11,5 +11,5 @@ need_limits
 
 run --idle-timeout 500ms -t 60 -- sleep 1001
 assert_ended 124 idle_timeout idle
-assert_soon 500
+assert_ran_for 500
 assert_contains "$stderr" ": idle_timeout after "

@@ -3,6 +3,7 @@
 #
 # A stopped tree is idle
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
@@ -12,4 +13,4 @@ check_leaks
 
 run_helper --idle-timeout 500ms -t 60 -- hold-pipe stopped
 assert_ended 124 idle_timeout idle
-assert_soon 500
+assert_ran_for 500

@@ -3,6 +3,7 @@
 #
 # Exactly the limit leaves no page for the program itself
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,6 +3,7 @@
 #
 # Eight processes that each stay under the limit break it together, and all go
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,6 +3,7 @@
 #
 # An anonymous file is no way around the memory limit
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -5,6 +5,7 @@
 # and UDP apart and only when asked, and no cgroup counts what netlink carries from one
 # program to another
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,6 +3,7 @@
 #
 # 1 MiB is accepted, runs a small static program, and ends one that wants more
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Zero, negative, more than the kernel has, not a whole number
-#
 # security
 
 . "${0%/*}/../../lib/system.sh"

@@ -3,6 +3,7 @@
 #
 # A thread is a task like any other
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,6 +3,7 @@
 #
 # No swap unless asked for: the kernel shows a swap limit of 0
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -16,4 +16,4 @@ for limit in "${time_limits[@]}"; do
 done
 assert_ended 124 wall_timeout wall
 assert_eq "$stdout" ready
-assert_soon "$limit"
+assert_ran_for "$limit"

@@ -3,6 +3,7 @@
 #
 # A tree that stopped itself with SIGSTOP is ended like any other
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
@@ -17,4 +18,4 @@ for limit in "${time_limits[@]}"; do
 done
 assert_ended 124 wall_timeout wall
 assert_eq "$stdout" "$said"
-assert_soon "$limit"
+assert_ran_for "$limit"

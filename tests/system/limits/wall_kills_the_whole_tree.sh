@@ -3,6 +3,7 @@
 #
 # Children, daemons and what they started go too
 # security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
@@ -12,4 +13,4 @@ check_leaks
 
 run -t 1 -- bash -c '(setsid sleep 1001 &); sleep 1002 & trap "" TERM; sleep 1003 | sleep 1004'
 assert_ended 124 wall_timeout wall
-assert_soon 1000
+assert_ran_for 1000

@@ -11,4 +11,4 @@ need_limits
 
 run -t 1ms -- sleep 1001
 assert_ended 124 wall_timeout wall
-assert_soon 0
+assert_ran_for 1

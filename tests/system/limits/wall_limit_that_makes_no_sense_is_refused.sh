@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Zero, negative, more than a year, not a time; a shell's idea of a time-out is refused too
-#
 # security
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

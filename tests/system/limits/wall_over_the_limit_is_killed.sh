@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# 124, the reason, soon after
+# 124, and the reason
 # security
 
 . "${0%/*}/../../lib/system.sh"
@@ -11,10 +11,8 @@ need_limits
 
 run -t 1 -- sleep 1001
 assert_ended 124 wall_timeout wall
-assert_soon 1000
 assert_match "$stderr" ': wall_timeout after [0-9]+\.[0-9]'
 told=${stderr##*wall_timeout after }
 assert_ge "${told%%.*}" 1 "seconds told"
-assert_le "${told%%.*}" "$(scaled 6)" "seconds told"
 assert_eq "$(json .limits.wall_ms)" 1000 "limit"
-assert_ge "$(json .usage.wall_us)" 1000000 "wall clock"
+assert_ran_for 1000

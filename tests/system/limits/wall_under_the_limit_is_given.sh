@@ -9,6 +9,6 @@
 
 need_limits
 
-run -t "$(scaled 10)" -- sh -c 'sleep 0.5; exit 5'
+run -t "$(scaled 60)" -- sh -c 'sleep 0.5; exit 5'
 assert_ended 5 exited
-assert_ge "$(json .usage.wall_us)" 500000 "wall clock"
+assert_ran_for 500

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What menace cannot print is one error, however it prints and however much; a reader that has gone is none
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

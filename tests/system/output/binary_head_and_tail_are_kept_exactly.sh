@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Also when the middle is left out
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 
 need_limits
 
-head -c 300000 /dev/urandom >"$tmp/binary"
+seq 1 200000 | gzip -n | head -c 300000 >"$tmp/binary"
+assert_eq "$(stat -c %s "$tmp/binary")" 300000 "bytes"
 run --stdin "$tmp/binary" -- cat
 assert_at_ease
 cmp "$tmp/stdout" "$tmp/binary" || fail "what was passed on differs"

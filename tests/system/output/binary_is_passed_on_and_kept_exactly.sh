@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # All 256 bytes, NUL among them
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

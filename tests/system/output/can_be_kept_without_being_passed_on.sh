@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # output.forward=0: only the result has it
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

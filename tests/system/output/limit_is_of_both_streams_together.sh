@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 800 bytes on each break a limit of 1500, and keep one of 1600
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Negative, too large, not a size
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What we say goes to standard error of the caller and not into what is kept
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

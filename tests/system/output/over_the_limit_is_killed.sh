@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # One byte more ends the run, not as a bare signal 9
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # With --json - the program's output is in the result and nowhere else
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Where nothing can be written any more the program's pipe is closed
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -13,4 +13,3 @@ run -t 60 -- sh -c 'sleep 1001 & echo done; exit 3'
 assert_ended 3 exited
 assert_eq "$stdout" "done"
 assert_eq "$(json .leftover_killed)" 1 "leftovers"
-assert_soon 0

@@ -3,6 +3,7 @@
 #
 # Daemons forked twice, in sessions of their own, deaf, holding our pipes: the run ends with
 # its main process, they are counted and gone
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
@@ -14,4 +15,3 @@ run_helper -t 60 -- hold-pipe daemons 3
 assert_ended 0 exited
 assert_eq "$stdout" "daemons 3"
 assert_eq "$(json .leftover_killed)" 3 "leftovers"
-assert_soon 0

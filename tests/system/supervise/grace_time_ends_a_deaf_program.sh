@@ -11,9 +11,9 @@ check_leaks
 
 start -s limits.grace_ms=500 -t 60 -- /helpers/hold-pipe deaf
 wait_for_line ready
-start_clock
 kill -TERM "$supervisor"
 finish
 assert_status 143
 assert_reason killed_by_user
-assert_soon 500
+assert_eq "$(json .exit.signal_name)" KILL "signal"
+assert_ran_for 500

@@ -3,7 +3,6 @@
 #
 # A program that has no handler dies of the signal, as it would without us; the
 # reason says that the caller wanted it
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -11,9 +11,8 @@ check_leaks
 
 start -s limits.grace_ms=0 -t 60 -- /helpers/hold-pipe deaf
 wait_for_line ready
-start_clock
 kill -INT "$supervisor"
 finish
 assert_status 130
 assert_reason killed_by_user
-assert_soon 0
+assert_eq "$(json .exit.signal_name)" KILL "signal"

@@ -4,7 +4,6 @@
 # Bytes that the payload leaves in its pipe are given back to the caller's file.  Run by an
 # ordinary user it can write into that pipe itself: that winds back what it was given, and
 # not what the caller had read before
-#
 
 . "${0%/*}/../../lib/system.sh"
 

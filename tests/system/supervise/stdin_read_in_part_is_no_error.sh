@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The program closes its input while we feed it
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

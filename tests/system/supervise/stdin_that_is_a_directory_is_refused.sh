@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # It would be a way into the host's files
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

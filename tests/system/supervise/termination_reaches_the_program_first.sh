@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # SIGTERM to menace-run likewise, within the grace time
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

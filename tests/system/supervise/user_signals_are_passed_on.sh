@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # SIGUSR1 and SIGUSR2 mean whatever the program says, and no end
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

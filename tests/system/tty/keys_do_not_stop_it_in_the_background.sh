@@ -3,7 +3,6 @@
 #
 # In the background of a shell what is typed is the shell's: menace-run is not stopped by it, so that its limits
 # hold; in the foreground again the program reads
-#
 
 . "${0%/*}/../../lib/system.sh"
 
@@ -18,7 +17,7 @@ terminal=$MENACE_HELPERS/on-a-terminal
 # in the foreground is its program's.
 # shellcheck disable=SC2016 # for the shell on the terminal
 run_plain "$terminal" \
-	send='"$MENACE_RUN" -q -t '"$(scaled 3)"' -- sh -c "echo u\"\"p; exec sleep 1000" &'$'\n' expect=up \
+	send='"$MENACE_RUN" -q -t '"$(scaled 2)"' -- sh -c "echo u\"\"p; exec sleep 1000" &'$'\n' expect=up \
 	send=$'\n' send=$'echo ke""y\n' expect=key send=$'wait $!; echo "status-$?"\n' expect=status-124 send=$'exit 5\n' -- \
 	/bin/bash --norc --noprofile -i
 assert_contains "$stderr" "status 5;"

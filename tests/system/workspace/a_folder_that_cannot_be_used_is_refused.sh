@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A workspace that is missing, a file or dangerous is refused and nothing runs
-#
 
 . "${0%/*}/../../lib/system.sh"
 

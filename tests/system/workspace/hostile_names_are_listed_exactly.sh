@@ -3,7 +3,7 @@
 #
 # Names with newlines, escapes, bytes that are not UTF-8 and great depth are
 # listed so that the exact bytes can be had, and cannot forge lines of --summary
-#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

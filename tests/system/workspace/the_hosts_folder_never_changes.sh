@@ -21,7 +21,7 @@ make_tree()
 	mkdir -p "$1/dir/deep" "$1/empty" "$1/private"
 	echo one >"$1/one"
 	echo two >"$1/dir/two"
-	head -c 200000 /dev/urandom >"$1/dir/deep/big"
+	seq 1 40000 >"$1/dir/deep/big"
 	ln -s one "$1/link"
 	ln -s /etc/passwd "$1/absolute"
 	ln -s missing "$1/dangling"
