@@ -51,7 +51,7 @@ try_all()
 #   occasion (a second that began, a request that was repeated) and so how often it was taken
 decided()
 {
-	jq -c '.cells[] | (.scenario | IN("high_latency_api", "concurrency_spike")) as $timing |
+	gojq -c '.cells[] | (.scenario | IN("high_latency_api", "concurrency_spike")) as $timing |
 		{n, scenario, level, replicate, arm, seed, verdict, why, failed_because, said,
 		copies_asked, copies, copies_passed, failures,
 		in_force: (.in_force | del(.link) | map_values(if type == "object" then

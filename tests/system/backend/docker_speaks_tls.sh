@@ -3,6 +3,7 @@
 #
 # An engine by TCP is spoken to by TLS, each side knowing who the other is, and else not at all
 #
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,7 @@
 # The files of a docker run that was killed go without an engine, by cleanup and by the next start;
 # those of a run that lives stay
 #
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"

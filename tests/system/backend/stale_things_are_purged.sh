@@ -3,7 +3,7 @@
 #
 # Without an engine what dead supervisors left is purged all the same, and units call for it
 #
-# serial
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/docker.sh"
@@ -17,36 +17,35 @@ with_own_leases
 # A supervisor and all of its own that is killed leaves a lease, and groups.
 setsid "$MENACE_RUN" -q -- sleep 1000 >/dev/null 2>&1 &
 run=$!
-for ((i = 0; i < 300; i++)); do
-	[ -n "$(ls /run/menace/leases 2>/dev/null)" ] && break
-	sleep 0.1
-done
+# has_leases N
+has_leases()
+{
+	[ "$(find /run/menace/leases -type f ! -name '.*' 2>/dev/null | wc -l)" = "$1" ]
+}
+wait_until 50 has_leases 1 || fail "no lease"
 "$MENACE_RUN" -q -- sleep 1000 >/dev/null 2>&1 &
 living=$!
-for ((i = 0; i < 300; i++)); do
-	[ "$(find /run/menace/leases -type f ! -name '.*' | wc -l)" = 2 ] && break
-	sleep 0.1
-done
+wait_until 50 has_leases 2 || fail "no second lease"
 kill -9 "$run"
 wait "$run" 2>/dev/null
 
 is_stale()
 {
-	[ "$("$menace" purge-stale --dry-run --json | jq -c '[.dry_run,.leases,.docker,(.no_engine|type)]')" = '[true,1,null,"string"]' ]
+	[ "$("$menace" purge-stale --dry-run --json | gojq -c '[.dry_run,.leases,.docker,(.no_engine|type)]')" = '[true,1,null,"string"]' ]
 }
 # Its program goes after it.
 wait_until 20 is_stale || fail "dry run: $("$menace" purge-stale --dry-run --json)"
 "$menace" check-resources --json >"$tmp/checked"
-[ "$?,$(jq -c '[.short, .stale.leases, (.memory_available_bytes > 0)]' "$tmp/checked")" = '1,[["stale"],1,true]' ] ||
+[ "$?,$(gojq -c '[.short, .stale.leases, (.memory_available_bytes > 0)]' "$tmp/checked")" = '1,[["stale"],1,true]' ] ||
 	fail "check-resources: $(cat "$tmp/checked")"
 "$menace" purge-stale >"$tmp/stdout" || fail "purge-stale: $?"
 grep -qx '1 leases of dead supervisors, with their control groups and files, removed' "$tmp/stdout" || fail "$(cat "$tmp/stdout")"
 kill -0 "$living" || fail "the living run is gone"
-[ "$(find /run/menace/leases -type f ! -name '.*' | wc -l)" = 1 ] || fail "leases: $(ls -A /run/menace/leases)"
-[ "$("$menace" cleanup --json | jq .leases)" = 0 ] || fail "cleanup took something"
+has_leases 1 || fail "leases: $(ls -A /run/menace/leases)"
+[ "$("$menace" cleanup --json | gojq .leases)" = 0 ] || fail "cleanup took something"
 "$menace" check-resources >/dev/null || fail "check-resources after it: $("$menace" check-resources)"
 "$menace" check-resources --min-memory 1000Ti --json >"$tmp/checked"
-[ "$?,$(jq -c .short "$tmp/checked")" = '1,["memory"]' ] || fail "--min-memory: $(cat "$tmp/checked")"
+[ "$?,$(gojq -c .short "$tmp/checked")" = '1,["memory"]' ] || fail "--min-memory: $(cat "$tmp/checked")"
 # Of an engine that is not there nothing is told as if it were known.
 "$menace" check-resources >"$tmp/stdout"
 grep -qE '^(free for|images of|containers of)' "$tmp/stdout" && fail "without an engine: $(cat "$tmp/stdout")"

@@ -4,6 +4,7 @@
 # Lines that are no spec, or ask for what cannot be, have a result of their own
 # with the line's number; all others run
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 
@@ -18,13 +19,13 @@ printf '%s' "$good" >>"$tmp/specs"
 
 run_plain "$MENACE_RUN" --batch -j 2 <"$tmp/specs"
 assert_status 2
-assert_eq "$(jq -sc 'sort_by(.batch_index) | map(.reason)' "$tmp/stdout")" \
+assert_eq "$(gojq -sc 'sort_by(.batch_index) | map(.reason)' "$tmp/stdout")" \
 	'["exited","setup_error","setup_error","exited","setup_error","setup_error","setup_error","setup_error","setup_error","exited"]'
-assert_eq "$(jq -sc 'map(select(.reason == "setup_error")) | map("\(.exit.status) \(.error.code)") | unique' "$tmp/stdout")" \
+assert_eq "$(gojq -sc 'map(select(.reason == "setup_error")) | map("\(.exit.status) \(.error.code)") | unique' "$tmp/stdout")" \
 	'["2 usage"]'
 message()
 {
-	jq -r "select(.batch_index == $1) | .error.message" "$tmp/stdout"
+	gojq -r "select(.batch_index == $1) | .error.message" "$tmp/stdout"
 }
 assert_contains "$(message 1)" "line 2"
 assert_contains "$(message 4)" "line 5"
@@ -34,11 +35,11 @@ assert_contains "$(message 7)" "unknown"
 # A good spec that cannot be set up: 125 or the status of its error, told in the result.
 run_plain "$MENACE_RUN" --batch <<<'{"schema": "menace.spec/1", "program": ["no-such-program"]}'
 assert_status 125
-assert_eq "$(jq -r '"\(.reason) \(.exit.status) \(.error.code)"' "$tmp/stdout")" "setup_error 127 noent"
+assert_eq "$(gojq -r '"\(.reason) \(.exit.status) \(.error.code)"' "$tmp/stdout")" "setup_error 127 noent"
 
 # Blank lines are nothing, but count as lines.
 printf '\n\n%s\n  \nbad\n' "$good" >"$tmp/specs"
 run_plain "$MENACE_RUN" --batch <"$tmp/specs"
 assert_status 2
-assert_eq "$(jq -sc 'map(.batch_index)' "$tmp/stdout")" '[0,1]'
+assert_eq "$(gojq -sc 'map(.batch_index)' "$tmp/stdout")" '[0,1]'
 assert_contains "$(message 1)" "line 5"

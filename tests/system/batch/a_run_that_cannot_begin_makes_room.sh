@@ -3,6 +3,7 @@
 #
 # A run that ends before it began, in the last slot there is, does not keep the next request waiting
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 need_unprivileged_user
@@ -16,7 +17,7 @@ exec 5>"$tmp/in" 6<"$tmp/out"
 for i in 1 2 3; do
 	echo '{"schema": "menace.spec/1", "program": ["true"], "sandbox": {"backend": "native"}}' >&5
 	read -r -t "$(scaled 30)" line <&6 || fail "no result of request $i: $(cat "$tmp/stderr")"
-	assert_eq "$(jq -r '.error.message | contains("control group")' <<<"$line")" true "$line"
+	assert_eq "$(gojq -r '.error.message | contains("control group")' <<<"$line")" true "$line"
 done
 exec 5>&-
 wait "$pid"

@@ -12,10 +12,12 @@ need_cgroups
 
 many=32
 mkdir "$tmp/came" "$tmp/gate"
+mkfifo "$tmp/gate/open"
+exec 9<>"$tmp/gate/open"
 chmod 777 "$tmp/came"
 for ((i = 0; i < many; i++)); do
 	printf '{"schema": "menace.spec/1", "program": ["sh", "-c", "%s"]}\n' \
-		": >/came/$i; until [ -e /gate/open ]; do sleep 0.05; done; ulimit -Sn; ulimit -Hn"
+		": >/came/$i; read -r _ </gate/open; ulimit -Sn; ulimit -Hn"
 done >"$tmp/specs"
 
 have_come()
@@ -23,11 +25,11 @@ have_come()
 	[ "$(find "$tmp/came" -type f | wc -l)" -eq "$many" ]
 }
 
-# All of them are there before the first may end, or the first has ended: it was none of them.
+# No run ends before all of them are there.
 open_gate()
 {
-	wait_until 60 have_come
-	: >"$tmp/gate/open"
+	wait_until 50 have_come
+	printf '\n%.0s' $(seq "$many") >&9
 }
 
 # batch ulimit's options...: what the runs came to, as "NUMBER REASON OUTPUT".
@@ -35,13 +37,13 @@ batch()
 {
 	local opener
 
-	rm -f "$tmp/came/"* "$tmp/gate/open"
+	rm -f "$tmp/came/"*
 	open_gate &
 	opener=$!
 	(ulimit "$@" && exec "$MENACE_RUN" --batch -j $many -t "$(scaled 100)" --set limits.nofile=500 \
-		--rw "$tmp/came:/came" --ro "$tmp/gate:/gate") <"$tmp/specs" >"$tmp/stdout" 2>"$tmp/stderr" || echo "status $?"
+		--rw "$tmp/came:/came" --ro "$tmp/gate:/gate" 9>&-) <"$tmp/specs" >"$tmp/stdout" 2>"$tmp/stderr" || echo "status $?"
 	wait "$opener"
-	jq -r '"\(.reason) \(.error.message) \(.stdout.text | @json)"' "$tmp/stdout" | sort | uniq -c
+	gojq -r '"\(.reason) \(.error.message) \(.stdout.text | @json)"' "$tmp/stdout" | sort | uniq -c
 }
 
 assert_eq "$(batch -Sn 1024)" "     $many exited null \"500\\n500\\n\"" "with a soft limit of 1024"

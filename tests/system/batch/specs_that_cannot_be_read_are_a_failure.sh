@@ -4,6 +4,7 @@
 # A batch whose specs cannot be read does not look like an empty one, nor does one that is asked for
 # what only a single run has
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -17,12 +17,12 @@ taken_back()
 
 	run_plain "$MENACE_RUN" --dry-run "$@"
 	assert_status 0
-	jq .spec "$tmp/stdout" >"$tmp/spec"
-	hash=$(jq -r .spec_sha256 "$tmp/stdout")
+	gojq .spec "$tmp/stdout" >"$tmp/spec"
+	hash=$(gojq -r .spec_sha256 "$tmp/stdout")
 	run_plain "$MENACE_RUN" --dry-run --spec "$tmp/spec"
 	assert_status 0
-	assert_eq "$(jq .spec "$tmp/stdout")" "$(cat "$tmp/spec")" "spec"
-	assert_eq "$(jq -r .spec_sha256 "$tmp/stdout")" "$hash" "hash"
+	assert_eq "$(gojq .spec "$tmp/stdout")" "$(cat "$tmp/spec")" "spec"
+	assert_eq "$(gojq -r .spec_sha256 "$tmp/stdout")" "$hash" "hash"
 }
 
 taken_back -- true
@@ -30,15 +30,15 @@ taken_back -p strict -t unlimited --cpus 0.29 -m 64m --uid 7 --hostname h -e A=1
 	--env-pass HOME --ro /opt:/o --tmpfs /t:1m --hide /usr/src --net loopback -- sh -c 'echo "$A"'
 taken_back --lang python -c 'print("ä")' x ''
 taken_back --best-effort GPU_LIMIT,landlock -p '{"GPU_LIMIT": 5, "SCENARIO_NAME": "n"}' -- true
-assert_eq "$(jq -r '.spec.unenforced[0] + .spec.name' "$tmp/stdout")" GPU_LIMITn
+assert_eq "$(gojq -r '.spec.unenforced[0] + .spec.name' "$tmp/stdout")" GPU_LIMITn
 mkdir "$tmp/"$'\377'
 taken_back --workspace "$tmp" --ro "$tmp/"$'\377:/d' -e $'\376=\375' -c $'#!/bin/sh\n# \374' $'\373'
 SANDBOX_ENV_PRESETS='{"MAX_THREADS": 9}' taken_back -- true
 
 # And it runs as what it was.
 run_plain "$MENACE_RUN" --dry-run --pids 9 -- printf '%s.' $'\377' a
-jq .spec "$tmp/stdout" >"$tmp/spec"
-hash=$(jq -r .spec_sha256 "$tmp/stdout")
+gojq .spec "$tmp/stdout" >"$tmp/spec"
+hash=$(gojq -r .spec_sha256 "$tmp/stdout")
 run --spec "$tmp/spec"
 assert_status 0
 assert_eq "$(od -An -tx1 <"$tmp/stdout")" " ff 2e 61 2e" "arguments"

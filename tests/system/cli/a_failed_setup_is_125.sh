@@ -3,6 +3,8 @@
 #
 # What our side cannot set up ends with 125 and names the layer; the program
 # never runs
+#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

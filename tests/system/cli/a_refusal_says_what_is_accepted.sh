@@ -3,6 +3,7 @@
 #
 # The whole message of refused values: item, value, what is accepted
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,7 @@
 #
 # --spec FILE and - : program or snippet, arguments, environment, mounts, knobs
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

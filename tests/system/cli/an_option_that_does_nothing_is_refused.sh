@@ -3,6 +3,7 @@
 #
 # A command of menace knows the options that it heeds, and refuses the others
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

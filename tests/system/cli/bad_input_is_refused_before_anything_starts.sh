@@ -4,6 +4,8 @@
 # A bad value is refused with exit 2, nothing on standard output, and the item,
 # the value and what is accepted in the message; nothing is started or made
 #
+# sanitizers
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

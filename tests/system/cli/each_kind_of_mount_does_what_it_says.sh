@@ -3,6 +3,8 @@
 #
 # --ro shows, --rw changes the host, --tmpfs is empty and capped, --hide empties,
 # --root replaces the file system
+#
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

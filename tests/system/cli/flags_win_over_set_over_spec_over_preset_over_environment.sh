@@ -3,6 +3,7 @@
 #
 # The order of precedence, whatever the order on the command line
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # --uid, --gid, --hostname and --cwd
+#
+# kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -24,7 +24,10 @@ run_plain "$at/bin/menace-run" -q --net stub --mock "http://a.example=body:found
 	python3 -c 'import urllib.request as u; print(u.urlopen("http://a.example/").read().decode())'
 assert_status 0
 assert_eq "$stdout" found
-run_plain "$at/bin/menace" flow run --json "$repo/docs/examples/shop/flow.json"
+# Its answer is waited for as long as a busy machine takes, and not as briefly as the page has it.
+cp -r "$repo/docs/examples/shop" "$tmp/shop"
+sed -i 's/"0.3"/"50"/' "$tmp/shop/flow.json"
+run_plain "$at/bin/menace" flow run --json "$tmp/shop/flow.json"
 assert_status 0
-assert_eq "$(jq -r '.status, (.steps | length)' <<<"$stdout")" "passed
+assert_eq "$(gojq -r '.status, (.steps | length)' <<<"$stdout")" "passed
 3"

@@ -3,6 +3,7 @@
 #
 # -q, -v, --log-format, --summary; --version and --help run nothing
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 
@@ -16,10 +17,10 @@ run_plain "$MENACE_RUN" -q -- no-such-program
 assert_contains "$stderr" "no-such-program"
 
 run_plain "$MENACE_RUN" --log-format json -t 0.1 -- sleep 9
-assert_eq "$(jq -s length "$tmp/stderr")" 1 "JSON messages"
-assert_contains "$(jq -r '.message // .msg' "$tmp/stderr")" wall_timeout
+assert_eq "$(gojq -s length "$tmp/stderr")" 1 "JSON messages"
+assert_contains "$(gojq -r '.message // .msg' "$tmp/stderr")" wall_timeout
 run_plain "$MENACE_RUN" --log-format=json -- $'no\nsuch "program"'
-assert_eq "$(jq -s length "$tmp/stderr")" 1 "JSON messages about a hostile name"
+assert_eq "$(gojq -s length "$tmp/stderr")" 1 "JSON messages about a hostile name"
 
 # A name of any bytes is told without what a terminal acts on, and in JSON as far as it is text.
 hostile=$'no\e[2J\xc2\x9b2J\xe2\x80\xaeX'
@@ -29,7 +30,7 @@ for end in '' $'\xff'; do
 	run_plain "$MENACE_RUN" --log-format json -- "$hostile$end"
 	iconv -f UTF-8 -t UTF-8 "$tmp/stderr" >"$tmp/text" || fail "a message that is no UTF-8"
 	! LC_ALL=C grep -q -P '[\x00-\x09\x0b-\x1f]|\xc2\x9b|\xe2\x80\xae' "$tmp/text" || fail "a sign that acts"
-	assert_eq "$(jq -r .message "$tmp/text")" "$hostile${end:+�}: not found in the sandbox" "a hostile name in JSON"
+	assert_eq "$(gojq -r .message "$tmp/text")" "$hostile${end:+�}: not found in the sandbox" "a hostile name in JSON"
 done
 run_plain "$MENACE_RUN" --summary -- "$hostile"
 ! LC_ALL=C grep -q -P '[\x00-\x09\x0b-\x1f]|\xc2\x9b|\xe2\x80\xae' "$tmp/stderr" || fail "a sign that acts in the summary"

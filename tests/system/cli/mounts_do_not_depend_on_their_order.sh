@@ -4,6 +4,7 @@
 # --ro, --rw, --tmpfs and --hide, nested in each other, give the same tree in
 # any order of the options
 #
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 

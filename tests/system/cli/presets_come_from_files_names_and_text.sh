@@ -4,6 +4,7 @@
 # -p takes a file, a built-in name or JSON; what it cannot enforce is refused
 # unless it is named as best effort
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -9,7 +9,8 @@
 
 need_root
 
-head -c 3000000 /dev/urandom >"$tmp/in"
+need_program python3
+python3 -c 'import random, sys; sys.stdout.buffer.write(random.Random(1).randbytes(3000000))' >"$tmp/in"
 sum=$(sha256sum <"$tmp/in")
 run -- sha256sum <"$tmp/in"
 assert_eq "$stdout" "$sum" "from a file"
@@ -33,6 +34,7 @@ assert_eq "$(cat "$tmp/rest")" $'3\n4\n5' "what was not read"
 # A program that never reads does not hold us up, nor does an input that never ends.
 run -- true <"$tmp/in"
 assert_status 0
-run -- true < <(exec sleep 1000)
-kill $!
-assert_le "$elapsed_ms" "$(scaled 20000)"
+mkfifo "$tmp/silent"
+exec 9<>"$tmp/silent"
+run -- true <&9
+assert_status 0

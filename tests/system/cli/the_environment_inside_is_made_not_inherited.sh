@@ -4,6 +4,7 @@
 # The program sees the variables that --env and --env-pass give it and a few of
 # ours; never the caller's others
 #
+# security
 
 . "${0%/*}/../../lib/system.sh"
 

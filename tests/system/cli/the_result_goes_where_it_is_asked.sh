@@ -3,6 +3,7 @@
 #
 # --json FILE, FD:N and -; the program's output stays apart from it
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 
@@ -10,19 +11,19 @@ need_root
 
 run_plain "$MENACE_RUN" -o "$tmp/r" -- echo out
 assert_eq "$status:$stdout" 0:out
-assert_eq "$(jq -r '.schema + " " + .reason + " " + .stdout.text' "$tmp/r")" \
+assert_eq "$(gojq -r '.schema + " " + .reason + " " + .stdout.text' "$tmp/r")" \
 	$'menace.result/1 exited out' "file"
 
 exec 5>"$tmp/five"
 run_plain "$MENACE_RUN" --json=FD:5 -- echo out
 exec 5>&-
 assert_eq "$status:$stdout" 0:out
-assert_eq "$(jq -r .reason "$tmp/five")" exited "descriptor"
+assert_eq "$(gojq -r .reason "$tmp/five")" exited "descriptor"
 
 run_plain "$MENACE_RUN" -o - -- sh -c 'echo out; echo err >&2'
 assert_status 0
-assert_eq "$(jq -r '.stdout.text + .stderr.text' "$tmp/stdout")" $'out\nerr' "standard output"
-assert_eq "$(jq -s length "$tmp/stdout")" 1 "documents"
+assert_eq "$(gojq -r '.stdout.text + .stderr.text' "$tmp/stdout")" $'out\nerr' "standard output"
+assert_eq "$(gojq -s length "$tmp/stdout")" 1 "documents"
 assert_contains "$stderr" err
 
 run_plain "$MENACE_RUN" -o FD:77 -- echo ran
@@ -43,7 +44,7 @@ assert_eq "$?:$(cat "$tmp/err")" "2:menace-run: --json -: that descriptor is not
 assert_absent "$tmp/out/ran"
 run_plain "$MENACE_RUN" -o FD:0 --rw "$tmp/out" -- touch "$tmp/out/ran" 0>"$tmp/zero"
 assert_status 0
-assert_eq "$(jq -r .reason "$tmp/zero")" exited "descriptor 0"
+assert_eq "$(gojq -r .reason "$tmp/zero")" exited "descriptor 0"
 [ -e "$tmp/out/ran" ] || fail "it would not have been seen to run"
 run_plain "$MENACE_RUN" -o "$tmp/no/such/folder" -- echo ran
 assert_refused "$tmp/no/such/folder" "No such file or directory"

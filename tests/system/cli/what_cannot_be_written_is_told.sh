@@ -4,6 +4,7 @@
 # A full disk and closed descriptors: the message names the option and the target, and
 # nothing that was asked for is lost behind a status of 0
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 
@@ -47,4 +48,4 @@ told 2 "--spec: $tmp/blank is empty; accepted: a document of schema menace.spec/
 # The program's own streams may be closed: nothing of ours is lost.
 run_plain "$MENACE_RUN" -o "$tmp/r" -- echo said >&-
 assert_status 0
-assert_eq "$(jq -r .stdout.text "$tmp/r")" said "what it said"
+assert_eq "$(gojq -r .stdout.text "$tmp/r")" said "what it said"

@@ -3,6 +3,7 @@
 #
 # After -- and after the program nothing is an option
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,8 @@
 #
 # Every behaviour of tests/conformance, natively; where all is slow (an emulated machine, sanitizers)
 # those that differ most between kernels.  The table itself is judged first: no stated loss without a behaviour that shows it.
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 

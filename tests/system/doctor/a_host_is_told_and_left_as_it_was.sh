@@ -3,6 +3,8 @@
 #
 # menace doctor: every feature by use, with errno, consequence and fix where it is not there;
 # what it made is gone afterwards
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -33,7 +35,7 @@ assert_status 0
 assert_eq "$stderr" ""
 told()
 {
-	jq -c "$1" "$tmp/told"
+	gojq -c "$1" "$tmp/told"
 }
 assert_eq "$(told '[.well, .uid, .kernel]')" "[true,0,\"$(uname -r)\"]" "the host"
 # It agrees with what a run finds.
@@ -69,7 +71,7 @@ done
 
 # Bytes that are no text, in a path.
 run_plain env DOCKER_HOST="unix://$tmp/"$'\xff' "$MENACE" doctor --json
-assert_eq "$(jq -r '.checks[] | select(.name == "docker") | .detail' "$tmp/stdout")" \
+assert_eq "$(gojq -r '.checks[] | select(.name == "docker") | .detail' "$tmp/stdout")" \
 	'DOCKER_HOST is not UTF-8; accepted: unix:///PATH and tcp://HOST:PORT'
 
 menace doctor

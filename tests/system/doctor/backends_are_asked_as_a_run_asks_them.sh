@@ -20,7 +20,7 @@ wait_until 30 test -S "$tmp/api-60-70/sock" || fail "the engines do not start"
 # row NAME
 row()
 {
-	jq -r --arg name "$1" '.checks[] | select(.name == $name) | .state + "," + (.detail // "")' "$tmp/stdout"
+	gojq -r --arg name "$1" '.checks[] | select(.name == $name) | .state + "," + (.detail // "")' "$tmp/stdout"
 }
 
 # docker ENGINE ROW: of one at that place.

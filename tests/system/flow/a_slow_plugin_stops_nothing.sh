@@ -4,6 +4,7 @@
 # While a plugin of stubs is waited for, signals end it and what waits, the cells of a matrix go on, and a
 # menace-run that does not end it in time is ended itself
 #
+# lane: soak (bounds on how soon others go on and how soon all ends)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -19,7 +20,7 @@ END
 mkdir "$tmp/t"
 asked()
 {
-	"$MENACE" top --json | jq -e '.runs[] | select(.name == "plugin")' >/dev/null
+	"$MENACE" top --json | gojq -e '.runs[] | select(.name == "plugin")' >/dev/null
 }
 # ends_by_signal COMMAND...: fails where that is not soon, whatever the plugin still has.
 ends_by_signal()

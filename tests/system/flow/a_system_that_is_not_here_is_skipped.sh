@@ -3,6 +3,8 @@
 #
 # A step for a system that cannot be had here is not run on the host: it is told as skipped, for want
 # of an image, and no failure of the program.
+#
+# sanitizers
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
 

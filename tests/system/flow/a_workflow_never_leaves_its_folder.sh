@@ -4,6 +4,8 @@
 # What a workflow names lies in its own folder: absolute paths, "..", links and what is no file are refused
 # before anything starts, and a mistake is told by its place
 #
+# sanitizers
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -82,7 +84,7 @@ refused 'unknown'
 # What is in the folder comes into the document, which then needs it no more.
 try '' ', "snippet": {"path": "sub/x.py"}'
 assert_status 0
-assert_eq "$(jq -c '.steps[0].snippet' <<<"$stdout")" '{"code":"print(1)\n","lang":"python"}'
+assert_eq "$(gojq -c '.steps[0].snippet' <<<"$stdout")" '{"code":"print(1)\n","lang":"python"}'
 
 # Mistakes of other kinds.
 try '' ''

@@ -33,17 +33,17 @@ flow()
 {
 	menace flow run "$tmp/w/flow.json" --json "$@"
 	assert_status 0
-	input=$(jq -c '.steps[0].inputs[0]' <<<"$stdout")
+	input=$(gojq -c '.steps[0].inputs[0]' <<<"$stdout")
 }
 
 export SANDBOX_STUB_PLUGINS=$tmp/w/A::$tmp/w/B
 flow --seed 5
-assert_eq "$(jq -r '.steps[0].stdout' <<<"$stdout")" '"baseAtemplatesFalseBtemplatesFalse"' "through both"
-assert_eq "$(jq -r '"\(.strategy) \(.plugins)"' <<<"$input")" "templates $SANDBOX_STUB_PLUGINS"
+assert_eq "$(gojq -r '.steps[0].stdout' <<<"$stdout")" '"baseAtemplatesFalseBtemplatesFalse"' "through both"
+assert_eq "$(gojq -r '"\(.strategy) \(.plugins)"' <<<"$input")" "templates $SANDBOX_STUB_PLUGINS"
 assert_eq "$("$MENACE" query "SELECT count(*) AS n FROM runs WHERE name = 'plugin'" --json)" '{"n":2}'
 assert_eq "$(grep -c SANDBOX_ <<<"$stderr")" 0 "warnings of variables that act"
 flow --seed 5 --stub-strategy hostile
-assert_eq "$(jq .plugins <<<"$input")" null "plugins of what means ill"
+assert_eq "$(gojq .plugins <<<"$input")" null "plugins of what means ill"
 SANDBOX_STUB_PLUGINS=$tmp/w/none menace flow run "$tmp/w/flow.json"
 assert_refused "SANDBOX_STUB_PLUGINS: plugin:$tmp/w/none: open $tmp/w/none: No such file or directory"
 printf '#!/bin/sh\nexit 3\n' >"$tmp/w/bad"
@@ -59,7 +59,7 @@ meets()
 
 	for seed in {1..30}; do
 		flow --seed "$seed" --stub-strategy hostile
-		[ "$(jq -r .id <<<"$input")" = "$1" ] && return
+		[ "$(gojq -r .id <<<"$input")" = "$1" ] && return
 	done
 	return 1
 }
@@ -69,8 +69,8 @@ python3 -c 'import json; print(json.dumps(["mine0" for i in range(255)]))' >"$tm
 hash=$(printf mine0 | sha256sum)
 export SANDBOX_HOSTILE_PAYLOADS_FILE=$tmp/w/payloads SANDBOX_HOSTILE_PAYLOADS='[42]'
 meets "file-${hash:0:16}" || fail "no payload of the file was met"
-assert_eq "$(jq -r '"\(.class) \(.sha256) \(.raw)"' <<<"$input")" "own ${hash%% *} true"
-assert_eq "$(jq -r '.steps[0].stdout' <<<"$stdout")" mine0 "what the program read"
+assert_eq "$(gojq -r '"\(.class) \(.sha256) \(.raw)"' <<<"$input")" "own ${hash%% *} true"
+assert_eq "$(gojq -r '.steps[0].stdout' <<<"$stdout")" mine0 "what the program read"
 unset SANDBOX_HOSTILE_PAYLOADS_FILE
 SANDBOX_HOSTILE_PAYLOADS=$(cat "$tmp/w/payloads")
 meets "variable-${hash:0:16}" || fail "no payload of the variable was met"

@@ -4,6 +4,7 @@
 # A plugin makes up a value in a sandbox, with little time and memory and no network; whatever goes wrong
 # with it is told, and nothing is run in place of it
 #
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -34,13 +35,13 @@ menace flow run "$tmp/w/flow.json" --seed 5 --json
 assert_status 0
 cp "$tmp/stdout" "$result"
 assert_eq "$(json '.steps[0].stdout')" "5-say-base-False"
-assert_eq "$(jq -c '.steps[0].inputs[0] | [.strategy, .id, .value]' "$result")" '["plugin","plugin","5-say-base-False"]'
+assert_eq "$(gojq -c '.steps[0].inputs[0] | [.strategy, .id, .value]' "$result")" '["plugin","plugin","5-say-base-False"]'
 # In the store it is as any other run, and the workflow has its program with it.
 assert_eq "$("$MENACE" query "SELECT count(*) AS n FROM runs WHERE name = 'plugin'" --json)" '{"n":1}'
 id=$("$MENACE" flow add "$tmp/w/flow.json" --store "$store")
 rm "$tmp/w/plugin"
 menace flow run "$id" --seed 5 --json
-assert_eq "$(jq -r '.steps[0].inputs[0].value' <<<"$stdout")" "5-say-base-False"
+assert_eq "$(gojq -r '.steps[0].inputs[0].value' <<<"$stdout")" "5-say-base-False"
 
 # Each of an order is the program that it names, not another that is named elsewhere.
 cat >"$tmp/w/order.json" <<'END'
@@ -53,8 +54,8 @@ done
 SANDBOX_STUB_MODEL=plugin:$tmp/w/B SANDBOX_STUB_STRATEGY_ORDER="history, plugin:$tmp/w/A" \
 	menace flow run "$tmp/w/order.json" --seed 5 --json
 assert_status 0
-assert_eq "$(jq -r '.steps[0].stdout' <<<"$stdout")" "of-A"
-assert_eq "$(jq -r '.steps[0].inputs[0].id' <<<"$stdout")" "$tmp/w/A"
+assert_eq "$(gojq -r '.steps[0].stdout' <<<"$stdout")" "of-A"
+assert_eq "$(gojq -r '.steps[0].inputs[0].id' <<<"$stdout")" "$tmp/w/A"
 SANDBOX_STUB_STRATEGY_ORDER="smart,plugin:$tmp/w/none" menace flow run "$tmp/w/order.json" --seed 5
 assert_refused "SANDBOX_STUB_STRATEGY_ORDER: plugin:$tmp/w/none: open $tmp/w/none: No such file or directory"
 

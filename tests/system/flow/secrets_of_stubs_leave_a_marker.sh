@@ -4,6 +4,7 @@
 # Whatever a strategy makes of a secret (a member or a stub or a place that is called so, the content of a
 # variable), the store has a marker of it: how it was made and how long it is
 #
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -48,7 +49,10 @@ assert_no_secret()
 	done
 }
 for strategy in templates smart signature random hostile misuse legacy_schema flaky_upstream; do
-	for seed in 1 2 3 4 5 6; do
+	# Those of misuse are wrong in several ways, one of them by its order.
+	seeds="1 2"
+	[ "$strategy" != misuse ] || seeds="1 2 3 4 5 6"
+	for seed in $seeds; do
 		menace flow run "$tmp/w/flow.json" --no-combined --stub-strategy "$strategy" --seed "$seed"
 		assert_status 1
 	done
@@ -60,17 +64,17 @@ if [ -x /usr/bin/python3 ]; then
 	assert_no_secret
 fi
 # Corrupted bytes are no less a secret, and are nobody's ordinary value.
-for seed in 1 2 3 4 5 6; do
+for seed in 1 2 3; do
 	SANDBOX_ENV_PRESETS='{"SANDBOX_STUB_STRATEGY": "templates", "PAYLOAD_INDICATOR": "corrupted_bytes"}' \
 		menace flow run "$tmp/w/flow.json" --seed "$seed"
 done
 assert_no_secret
-menace scenario run "$tmp/w/flow.json" --scenarios user_misuse,schema_drift,flaky_upstream,hostile_input --levels high -r 3 -s 4
+menace scenario run "$tmp/w/flow.json" --scenarios user_misuse,schema_drift,flaky_upstream,hostile_input --levels high -r 1 -s 4
 assert_no_secret
 
 # What there is of them.
 assert_eq "$(kept "SELECT DISTINCT value ->> 'secret' AS secret, json_type(value, '\$.size') AS size, class FROM inputs
-	WHERE raw = 2 AND strategy = 'misuse' AND stub = 'order' ORDER BY 1" | jq -c '[.secret, .size, .class]' | sort -u)" \
+	WHERE raw = 2 AND strategy = 'misuse' AND stub = 'order' ORDER BY 1" | gojq -c '[.secret, .size, .class]' | sort -u)" \
 	'[1,"integer","wrong-order"]'
 assert_eq "$(kept "SELECT DISTINCT value FROM inputs WHERE strategy = 'flaky_upstream' AND class = 'partial' AND stub = 'order'")" \
 	'{"value":"{\"class\":\"partial\",\"secret\":true,\"size\":26,\"strategy\":\"flaky_upstream\"}"}'
@@ -86,9 +90,9 @@ assert_eq "$(kept "SELECT DISTINCT value FROM inputs WHERE strategy = 'templates
 # A record of what all steps have is in the row of the first one alone, and counts for each.
 assert_eq "$(kept "SELECT detail ->> '\$.inputs[0].value' AS value, detail ->> '\$.inputs[0].again' AS again FROM flow_steps
 	JOIN flow_runs USING (flow_run) WHERE detail ->> '\$.inputs[0].strategy' = 'templates' AND n < 2
-	ORDER BY started_us, n LIMIT 2" | jq -c '[.value, .again]')" '["qwerty",null]
+	ORDER BY started_us, n LIMIT 2" | gojq -c '[.value, .again]')" '["qwerty",null]
 [null,1]'
-assert_eq "$(kept "SELECT seen, failed FROM inputs WHERE stub = 'keyboard' AND value = '\"qwerty\"'" | jq -c '[.seen > 12, .seen == .failed * 2]')" \
+assert_eq "$(kept "SELECT seen, failed FROM inputs WHERE stub = 'keyboard' AND value = '\"qwerty\"'" | gojq -c '[.seen > 4, .seen == .failed * 2]')" \
 	'[true,true]'
 
 # No marker is a value, and no corrupted value an ordinary one.
@@ -100,8 +104,8 @@ cat >"$tmp/w/one.json" <<'END'
  "steps": [{"name": "take", "program": ["cat"], "stdin": "{{stub:keyboard}}"}]}
 END
 edit "DELETE FROM inputs WHERE class IS NULL AND strategy <> 'templates'"
-assert_ge "$(kept "SELECT count(*) AS n FROM inputs WHERE stub = 'keyboard' AND class = 'corrupted'" | jq .n)" 1
-for seed in 1 2 3 4 5 6 7 8; do
+assert_ge "$(kept "SELECT count(*) AS n FROM inputs WHERE stub = 'keyboard' AND class = 'corrupted'" | gojq .n)" 1
+for seed in 1 2 3 4; do
 	menace flow run "$tmp/w/one.json" --seed "$seed" --stub-strategy history --json
-	assert_eq "$(jq -r '.steps[0].stdout' <<<"$stdout")" qwerty "seed $seed"
+	assert_eq "$(gojq -r '.steps[0].stdout' <<<"$stdout")" qwerty "seed $seed"
 done

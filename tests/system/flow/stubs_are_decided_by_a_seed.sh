@@ -4,10 +4,13 @@
 # The values of a workflow's stubs are decided by a seed and told; the store remembers them and how it went,
 # and no variable, no preset and nothing that is named as a secret is
 #
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
+. "$repo/tests/lib/gate.sh"
 need_root
+use_gate
 
 mkdir "$tmp/w"
 cat >"$tmp/w/flow.json" <<'END'
@@ -26,12 +29,12 @@ flow()
 }
 values()
 {
-	jq -c '[.steps[] | [.name, .stdout, .inputs]]' "$result"
+	gojq -c '[.steps[] | [.name, .stdout, .inputs]]' "$result"
 }
 flow --seed 5
 assert_status 1
 first=$(values)
-assert_eq "$(jq -c '[.steps[0].inputs[] | [.step, .stub, .strategy, .seed, .class]]' "$result")" \
+assert_eq "$(gojq -c '[.steps[0].inputs[] | [.step, .stub, .strategy, .seed, .class]]' "$result")" \
 	'[["","word","smart",5,null],["","order","smart",5,null],["show","word","smart",5,null],["show","leak","templates",5,null],["show","password","templates",5,null]]'
 word=$(json '.steps[0].inputs[0].value')
 own=$(json '.steps[0].inputs[2].value')
@@ -63,8 +66,8 @@ kept()
 {
 	"$MENACE" query "$1" --json
 }
-assert_eq "$(kept 'SELECT DISTINCT stub FROM inputs WHERE raw < 2 ORDER BY stub' | jq -r .stub | paste -sd ' ')" "leak order word"
-assert_eq "$(kept 'SELECT DISTINCT stub FROM inputs WHERE raw = 2 ORDER BY stub' | jq -r .stub | paste -sd " ")" password
+assert_eq "$(kept 'SELECT DISTINCT stub FROM inputs WHERE raw < 2 ORDER BY stub' | gojq -r .stub | paste -sd ' ')" "leak order word"
+assert_eq "$(kept 'SELECT DISTINCT stub FROM inputs WHERE raw = 2 ORDER BY stub' | gojq -r .stub | paste -sd " ")" password
 for secret in s3cr3t hunter2 api_key MAX_THREADS '"77"'; do
 	assert_eq "$(kept "SELECT count(*) AS n FROM inputs WHERE value || coalesce(payload, '') LIKE '%$secret%'")" \
 		'{"n":0}' "$secret is remembered"
@@ -89,23 +92,20 @@ assert_eq "$(kept 'SELECT count(*) <= 10000 AS few, count(*) > 9000 AS many, sum
 cat >"$tmp/w/long.json" <<'END'
 {"schema": "menace.flow/1", "name": "long", "combined": false, "stubs": {"word": {"type": "str"}},
  "steps": [{"name": "a", "program": ["echo", "{{stub:word}}"]},
-	{"name": "b", "program": ["sh", "-c", "echo $1; sleep $2", "sh", "{{stub:word}}", "3"]}]}
+	{"name": "b", "program": ["sh", "-c", "echo $1; sh /gate/pass", "sh", "{{stub:word}}"]}]}
 END
+close_gate 0
 "$MENACE" flow run "$tmp/w/long.json" --seed 3 >/dev/null 2>&1 &
 pid=$!
-one_is_done()
-{
-	[ "$(kept 'SELECT count(*) AS n FROM flow_steps JOIN flow_runs USING (flow_run) WHERE flow_runs.name = '"'long'")" = '{"n":1}' ]
-}
-wait_until 40 one_is_done || fail "no step was done"
-kill -KILL "$pid"
-wait "$pid" 2>/dev/null
-id=$(kept "SELECT flow_run FROM flow_runs WHERE name = 'long'" | jq -r .flow_run)
+wait_until 50 is_waiting 1 || fail "the second step does not begin"
+kill_all "$pid"
+open_gate
+id=$(kept "SELECT flow_run FROM flow_runs WHERE name = 'long'" | gojq -r .flow_run)
 menace flow run --resume "$id" --seed 4
 assert_refused "--resume: its stubs have their values; leave out --stub-strategy and --seed"
 menace flow run --resume "$id" --json
 assert_status 0
-assert_eq "$(jq -c '[.steps[] | [.stdout, .inputs[0].value + "\n", .inputs[0].seed]] | map(.[0] == .[1] and .[2] == 3)' <<<"$stdout")" \
+assert_eq "$(gojq -c '[.steps[] | [.stdout, .inputs[0].value + "\n", .inputs[0].seed]] | map(.[0] == .[1] and .[2] == 3)' <<<"$stdout")" \
 	'[true,true]'
 
 # What is nobody's but ours to write, and what is spelled wrong.

@@ -7,68 +7,49 @@
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
+. "$repo/tests/lib/gate.sh"
 need_root
+use_gate
 
 cat >"$tmp/flow.json" <<'END'
 {"schema": "menace.flow/1", "name": "slow", "combined": false, "workspace": "shared",
  "steps": [{"name": "first", "program": ["sh", "-c", "head -c 300000 /dev/zero >big"]},
-	{"name": "second", "program": ["sleep", "60"]}]}
+	{"name": "second", "program": ["sh", "/gate/pass"]}]}
 END
 unfinished()
 {
 	"$MENACE" query 'SELECT flow_run AS id FROM flow_runs WHERE ended_us IS NULL ORDER BY started_us' --json 2>/dev/null |
-		jq -r .id | sed -n "$1p"
+		gojq -r .id | sed -n "$1p"
 }
 steps_of()
 {
-	"$MENACE" query "SELECT count(*) AS n FROM flow_steps WHERE flow_run = '$1'" --json 2>/dev/null | jq .n
+	"$MENACE" query "SELECT count(*) AS n FROM flow_steps WHERE flow_run = '$1'" --json | gojq .n
 }
-has_first()
-{
-	id=$(unfinished "$1")
-	[ -n "$id" ] && [ "$(steps_of "$id")" = 1 ]
-}
-# begin N: one whose first step is done; sets $id and $pid.
+# begin N: one whose first step is done and whose second one goes on; sets $id and $pid.
 begin()
 {
+	close_gate 0
 	"$MENACE" flow run "$tmp/flow.json" >/dev/null 2>&1 &
 	pid=$!
-	wait_until 40 has_first "$1" || fail "no first step"
-}
-are_over()
-{
-	local child
-
-	for child in $children; do
-		[ ! -e "/proc/$child" ] || return 1
-	done
-}
-# kill_it: and wait for what it started, which writes what it has.
-kill_it()
-{
-	children=$(pgrep -P "$pid")
-	kill -KILL "$pid" 2>/dev/null
-	wait "$pid" 2>/dev/null
-	wait_until 20 are_over || fail "what it started lives"
+	wait_until 50 is_waiting 1 || fail "no second step"
+	id=$(unfinished "$1")
+	assert_eq "$(steps_of "$id")" 1 "steps that are kept"
 }
 
 begin 1
 lost=$id
-kill_it
+kill_all "$pid"
 begin 2
 held=$id
-kill_it
-menace hold "$("$MENACE" query "SELECT run FROM flow_steps WHERE flow_run = '$held'" --json | jq -r .run)"
+kill_all "$pid"
+menace hold "$("$MENACE" query "SELECT run FROM flow_steps WHERE flow_run = '$held'" --json | gojq -r .run)"
 assert_status 0
-"$MENACE" scenario run --scenarios normal -r 50 --json -- sleep 0.1 >/dev/null 2>&1 &
+close_gate 2
+"$MENACE" scenario run --scenarios normal -r 2 --json -- sh /gate/pass >/dev/null 2>&1 &
 pid=$!
-has_cells()
-{
-	[ "$("$MENACE" query 'SELECT count(*) AS n FROM cells' --json 2>/dev/null | jq .n)" -ge 2 ] 2>/dev/null
-}
-wait_until 40 has_cells || fail "no cells"
-kill_it
-matrix=$(jq -r .matrix < <("$MENACE" query 'SELECT matrix FROM matrices WHERE ended_us IS NULL' --json))
+wait_until 50 is_waiting 3 || fail "no third cell"
+kill_all "$pid"
+matrix=$(gojq -r .matrix < <("$MENACE" query 'SELECT matrix FROM matrices WHERE ended_us IS NULL' --json))
 begin 3
 living=$id
 mkdir "$store.flows/not-ours" "$store.flows/0123456789abcdef"
@@ -81,13 +62,13 @@ assert_refused "say how old: --before TIME"
 menace flow purge --before 1h --dry-run --json
 assert_status 0
 cp "$tmp/stdout" "$result"
-assert_eq "$(json '.dry_run, (.removed | map(.id)), .kept' | jq -sc .)" '[true,["0123456789abcdef"],[]]'
+assert_eq "$(json '.dry_run, (.removed | map(.id)), .kept' | gojq -sc .)" '[true,["0123456789abcdef"],[]]'
 
 menace flow purge --before 0s --dry-run --json
 assert_status 0
 cp "$tmp/stdout" "$result"
-assert_eq "$(json '[.removed[] | [.kind, .id]] | sort' | jq -c .)" "$(jq -nc --arg l "$lost" --arg m "$matrix" '[["files", "0123456789abcdef"], ["flow", $l], ["matrix", $m]] | sort')"
-assert_eq "$(json '[.kept[] | [.id, .why]] | sort' | jq -c .)" "$(jq -nc --arg h "$held" --arg v "$living" '[[$h, "one of its runs is held"], [$v, "it is being run"]] | sort')"
+assert_eq "$(json '[.removed[] | [.kind, .id]] | sort' | gojq -c .)" "$(gojq -nc --arg l "$lost" --arg m "$matrix" '[["files", "0123456789abcdef"], ["flow", $l], ["matrix", $m]] | sort')"
+assert_eq "$(json '[.kept[] | [.id, .why]] | sort' | gojq -c .)" "$(gojq -nc --arg h "$held" --arg v "$living" '[[$h, "one of its runs is held"], [$v, "it is being run"]] | sort')"
 assert_eq "$(json ".removed[] | select(.id == \"$lost\") | .bytes >= 300000 and .files >= 1")" true
 assert_eq "$(json '.bytes == ([.removed[].bytes] | add)')" true
 [ -d "$store.flows/$lost" ] || fail "a dry run removes"
@@ -100,7 +81,7 @@ assert_contains "$stdout" "flow run $living stays: it is being run"
 [ ! -e "$store.flows/$lost" ] && [ ! -e "$store.flows/$matrix" ] || fail "files are left"
 [ -d "$store.flows/$held" ] && [ -d "$store.flows/$living" ] && [ -d "$store.flows/not-ours" ] || fail "too much is gone"
 assert_eq "$(steps_of "$lost")" 0
-assert_eq "$("$MENACE" query "SELECT count(*) AS n FROM cells" --json | jq .n)" 0
+assert_eq "$("$MENACE" query "SELECT count(*) AS n FROM cells" --json | gojq .n)" 0
 menace flow run --resume "$lost"
 assert_status 1
 assert_contains "$stderr" "the store has no \"$lost\""
@@ -108,10 +89,10 @@ menace scenario run --resume "$matrix"
 assert_status 1
 assert_contains "$stderr" "the store has no \"$matrix\""
 kill -0 "$pid" || fail "the living one has ended"
-kill_it
+kill_all "$pid"
 menace flow purge --before 0s --json
 cp "$tmp/stdout" "$result"
-assert_eq "$(json '[.removed[].id]' | jq -c .)" "[\"$living\"]"
+assert_eq "$(json '[.removed[].id]' | gojq -c .)" "[\"$living\"]"
 
 # Without a store.
 export TMPDIR=$tmp/temporary
@@ -127,7 +108,7 @@ has_stages()
 MENACE_STORE=none "$MENACE" flow run "$tmp/flow.json" >/dev/null 2>&1 &
 pid=$!
 wait_until 40 has_stages 1 || fail "no stage"
-kill_it
+kill_all "$pid"
 dead=$(stages)
 MENACE_STORE=none "$MENACE" flow run "$tmp/flow.json" >/dev/null 2>&1 &
 pid=$!
@@ -144,4 +125,4 @@ echo '{"schema": "menace.flow/1", "name": "x", "steps": [{"name": "x", "program"
 MENACE_STORE=none "$MENACE" flow run "$tmp/quick.json" >/dev/null || fail "it fails"
 [ -e "$TMPDIR/$alive" ] || fail "the stage of a living one is gone"
 [ -d "$TMPDIR/menace-flow.abcdef" ] && [ -L "$TMPDIR/menace-flow.fedcba" ] || fail "what is not ours is gone"
-kill_it
+kill_all "$pid"

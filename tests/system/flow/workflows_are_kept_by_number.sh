@@ -3,6 +3,7 @@
 #
 # Workflows are added once, listed, shown, run by their number without their files, and removed
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -21,21 +22,21 @@ assert_eq "$stdout" "1
 menace flow add "$tmp/b.json" --json
 assert_eq "$stdout" '{"id":2,"name":"second","steps":1}'
 menace flow list --json
-assert_eq "$(jq -rs 'map([.id, .name, .steps | tostring] | join(" ")) | join(", ")' <<<"$stdout")" \
+assert_eq "$(gojq -rs 'map([.id, .name, .steps | tostring] | join(" ")) | join(", ")' <<<"$stdout")" \
 	"1 first 1, 2 second 1"
 rm "$tmp/data" "$tmp/a.json"
 menace flow show 1
-assert_eq "$(jq -c '[.name, .test_data.x]' <<<"$stdout")" '["first","hello\n"]'
+assert_eq "$(gojq -c '[.name, .test_data.x]' <<<"$stdout")" '["first","hello\n"]'
 menace flow run 1 --json
 assert_status 0
-assert_eq "$(jq -r '.steps[0].stdout' <<<"$stdout")" hello
+assert_eq "$(gojq -r '.steps[0].stdout' <<<"$stdout")" hello
 menace flow add "$tmp/b.json" "$tmp/none.json"
 assert_ne "$status" 0
 menace flow rm 1 7
 assert_status 1
 assert_contains "$stderr" "workflow 7 not found"
 menace flow list --json
-assert_eq "$(jq -s 'map(.id)' -c <<<"$stdout")" "[1,2]" "nothing was removed"
+assert_eq "$(gojq -s 'map(.id)' -c <<<"$stdout")" "[1,2]" "nothing was removed"
 menace flow rm 1
 assert_status 0
 menace flow run 1

@@ -3,6 +3,8 @@
 #
 # Python with threads, subprocesses, multiprocessing, asyncio, sqlite3 and ssl;
 # nothing it does at the default level is denied
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -3,6 +3,8 @@
 #
 # Pipelines, process substitution, here-documents, traps, background jobs and
 # coprocesses in bash and sh, without a denial
+#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What was kept of machines goes with "menace cleanup", but for what a run uses or makes; purge-stale leaves it.
-# lane: machine
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"
 
@@ -19,7 +18,7 @@ idle=$folder/template-2222222222222222222222222222222222222222222222222222222222
 # clean WORDS...: the numbers that the command tells.
 clean()
 {
-	"$menace" "$@" --json | jq -c '[.templates, .templates_used]'
+	"$menace" "$@" --json | gojq -c '[.templates, .templates_used]'
 }
 
 touch "$used" "$idle" "$folder/template-lock" "$folder/kvm-fails" "$folder/unfinished-1"

@@ -3,7 +3,7 @@
 #
 # No image that names a file of this host is given to QEMU, nor one of an unknown format; what is
 # not there is skipped. None of it starts a machine, so QEMU may be anything.
-# lane: machine
+# security
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 . "$repo/tests/lib/vm_disk.sh"

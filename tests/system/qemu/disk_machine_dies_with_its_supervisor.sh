@@ -4,7 +4,7 @@
 # The machine has a control group with its limits.  menace-run killed, menace-qemu killed: it goes with
 # them, the overlay with the machine, the control group with the next start.  QEMU that dies is tried
 # again, and then told.
-# lane: machine
+# security
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/qemu.sh"
 . "$repo/tests/lib/vm_disk.sh"

@@ -5,7 +5,8 @@
 # under all canonical profiles: each one happens, hostile_input alone finds that, and by the same seed all is the
 # same again
 #
-# serial
+# lane: soak (minutes; a hundred copies at once, and profiles that are about time)
+# minutes 15
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

@@ -3,6 +3,9 @@
 #
 # The cap of all cells is a control group above their sandboxes: it is told as the kernel shows it, what it ends
 # is no failure of a cell, a killed matrix leaves none, and where there can be none it says so
+#
+# security
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -83,7 +86,7 @@ if [ "$host_cgroups" = hybrid ] && [ -e "$cpu/cpu.cfs_quota_us" ] && mkdir "$cpu
 fi
 
 # Killed with all that makes sandboxes: the next start removes the group.
-"$MENACE" scenario run --scenarios normal -r 20 --json -- sleep 5 >/dev/null 2>&1 &
+"$MENACE" scenario run --scenarios normal -r 2 --json -- sleep 60 >/dev/null 2>&1 &
 pid=$!
 is_running()
 {

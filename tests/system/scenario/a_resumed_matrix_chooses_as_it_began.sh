@@ -7,11 +7,13 @@
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
+. "$repo/tests/lib/gate.sh"
 need_root
+use_gate
 
 cat >"$tmp/flow.json" <<'END'
 {"schema": "menace.flow/1", "name": "grows", "combined": false, "stubs": {"word": {"type": "str"}},
- "steps": [{"name": "take", "program": ["sleep", "0.2"], "stdin": "{{stub:word}}"}]}
+ "steps": [{"name": "take", "program": ["sh", "/gate/pass"], "stdin": "{{stub:word}}"}]}
 END
 # new_values SEED...: into the history.
 new_values()
@@ -24,47 +26,31 @@ new_values()
 }
 inputs()
 {
-	jq -c '[.cells[] | [.n, .per_copy[0].inputs[0].value]]' "$1"
+	gojq -c '[.cells[] | [.n, .per_copy[0].inputs[0].value]]' "$1"
 }
 what=("$tmp/flow.json" --scenarios normal -p '{"SCENARIO_NAME": "past", "SANDBOX_STUB_STRATEGY": "history"}' -s 5)
 new_values 1 2 3 4
 cp -r "$tmp/kept" "$tmp/past"
 cp -r "$tmp/kept" "$tmp/before"
 "$MENACE" scenario run "${what[@]}" -r 3 --json --store "$tmp/before/menace.db" >"$tmp/whole" || fail "no matrix"
-assert_eq "$(jq '[.cells[] | select(.scenario == "past" and .arm == "on") | .per_copy[0].inputs[0].value] | unique | length > 1' "$tmp/whole")" \
+assert_eq "$(gojq '[.cells[] | select(.scenario == "past" and .arm == "on") | .per_copy[0].inputs[0].value] | unique | length > 1' "$tmp/whole")" \
 	true "one value alone was chosen"
 
-# unfinished: sets $id to the matrix that is not over; fails if there is none.
-unfinished()
+# kill_after N REPLICATES: a matrix, when N programs have passed and the next one goes on; sets $id.
+kill_after()
 {
-	id=$("$MENACE" query 'SELECT matrix FROM matrices WHERE ended_us IS NULL' --json | jq -r .matrix)
-	[ -n "$id" ]
-}
-has_cells()
-{
-	local n
-
-	n=$("$MENACE" query 'SELECT count(*) AS n FROM cells' --json | jq .n)
-	[ "${n:-0}" -ge 2 ]
-}
-# kill_when READY REPLICATES: a matrix, as soon as READY; fails if it was over before.
-kill_when()
-{
+	close_gate "$1"
 	"$MENACE" scenario run "${what[@]}" -r "$2" >/dev/null 2>&1 &
 	pid=$!
-	wait_until 40 "$1" || fail "never: $1"
-	kill -KILL "$pid" 2>/dev/null
-	wait "$pid" 2>/dev/null
-	unfinished
+	wait_until 50 is_waiting $(($1 + 1)) || fail "no cell $(($1 + 1))"
+	kill_all "$pid"
+	open_gate
+	id=$("$MENACE" query 'SELECT matrix FROM matrices WHERE ended_us IS NULL' --json | gojq -r .matrix)
 }
 # With the history as it was.
-kill_midway()
-{
-	new_store
-	cp -r "$tmp/past/." "${store%/*}" || fail "cannot copy the store"
-	kill_when has_cells 3
-}
-patiently kill_midway || fail "it was over before it was killed"
+new_store
+cp -r "$tmp/past/." "${store%/*}" || fail "cannot copy the store"
+kill_after 2 3
 new_values 11 12 13 14 15 16 17 18
 menace scenario run --resume "$id" --json
 assert_status 0
@@ -72,11 +58,7 @@ assert_eq "$(inputs "$tmp/stdout")" "$(inputs "$tmp/whole")"
 assert_eq "$(find "$store.flows" -mindepth 1)" "" "left beside the store"
 
 # Where what it began with is gone, it says so.
-is_begun()
-{
-	unfinished || ! kill -0 "$pid" 2>/dev/null
-}
-patiently kill_when is_begun 1 || fail "it was over before it was killed"
+kill_after 0 1
 rm "$store.flows/$id/history.json" || fail "it keeps nothing of the history"
 menace scenario run --resume "$id"
 assert_status 0

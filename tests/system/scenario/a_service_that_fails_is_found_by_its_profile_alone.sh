@@ -4,7 +4,8 @@
 # rates, a package with a client of an HTTP service that asks once, under all canonical profiles: each one
 # happens, flaky_upstream alone finds that, and by the same seed all is the same again
 #
-# serial
+# lane: soak (minutes; a hundred copies at once, and profiles that are about time)
+# minutes 15
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"

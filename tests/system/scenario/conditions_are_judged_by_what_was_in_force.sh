@@ -41,7 +41,7 @@ verdicts=$(json '[.scenarios[] | .name + " " + .verdict] | join(", ")')
 assert_eq "$verdicts" "disk failed, roomy passed, lost failed, label inconclusive"
 cell()
 {
-	jq -c ".cells[] | select(.scenario == \"$1\" and .arm == \"$2\") | $3" "$result"
+	gojq -c ".cells[] | select(.scenario == \"$1\" and .arm == \"$2\") | $3" "$result"
 }
 assert_eq "$(cell disk on .failed_because)" '"step \"write\": disk_limit"'
 assert_eq "$(cell disk on '.in_force["limits.disk_bytes"].limit')" 1048576
@@ -67,7 +67,7 @@ assert_eq "$(json '.cells[] | select(.arm == "on") | .why | join("; ")')" "no pa
 # Nothing can be said of what could not even begin.
 menace scenario run --scenarios normal --json -- /nowhere
 assert_status 125
-assert_eq "$(jq -c .counts <<<"$stdout")" '{"passed":0,"failed":0,"inconclusive":0,"error":2}'
+assert_eq "$(gojq -c .counts <<<"$stdout")" '{"error":2,"failed":0,"inconclusive":0,"passed":0}'
 
 # Each condition is met in a step, and none in all of them.
 sed 's/>big"/>big || true"/' "$tmp/flow.json" >"$tmp/each.json"

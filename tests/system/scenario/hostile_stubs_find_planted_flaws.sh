@@ -47,7 +47,7 @@ cat >"$tmp/flow.json" <<'END'
 END
 found()
 {
-	jq -r '.cells[] | select(.arm == "on" and .scenario == "hostile_input") |
+	gojq -r '.cells[] | select(.arm == "on" and .scenario == "hostile_input") |
 		.per_copy[0].inputs[0].class + " " + (.failed_because // "passed")' "$result" | LC_ALL=C sort
 }
 menace scenario run "$tmp/flow.json" --scenarios normal,hostile_input -r 11 -j 2 -s 20 --slo 1h --json

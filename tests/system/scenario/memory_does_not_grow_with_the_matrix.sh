@@ -3,6 +3,7 @@
 #
 # Ten times as many cells take no more memory, with a store and without one, and each is told
 #
+# lane: soak (hundreds of cells; the number is the point)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

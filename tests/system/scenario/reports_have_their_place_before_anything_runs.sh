@@ -4,6 +4,7 @@
 # A report that cannot be written where it is asked for costs no run; one that fails in the end takes
 # neither the table nor the other report with it, and says how to get it after all
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 need_root

@@ -31,16 +31,16 @@ try -s 3 --levels low,high
 assert_status 1
 assert_eq "$(json '[.scenarios[] | .name + ":" + .level + " " + .verdict] | join(", ")')" \
 	"hostile_input:low failed, hostile_input:high failed, schema_drift:low failed, schema_drift:high failed, flaky_upstream:low failed, flaky_upstream:high failed"
-assert_eq "$(jq -c '[.cells[] | select(.arm == "on") | .in_force.stubs | del(.corrupted)] | unique' "$result")" \
-	'[{"strategy":"flaky_upstream","opportunities":1,"fired":1},{"strategy":"hostile","opportunities":1,"fired":1},{"strategy":"legacy_schema","opportunities":1,"fired":1}]'
+assert_eq "$(gojq -c '[.cells[] | select(.arm == "on") | .in_force.stubs | del(.corrupted)] | unique' "$result")" \
+	'[{"fired":1,"opportunities":1,"strategy":"flaky_upstream"},{"fired":1,"opportunities":1,"strategy":"hostile"},{"fired":1,"opportunities":1,"strategy":"legacy_schema"}]'
 assert_eq "$(json '[.cells[] | select(.arm == "on") | .why[]] | length')" 0
 # The other arm has what is ordinary, and passes.
-assert_eq "$(jq -c '[.cells[] | select(.arm == "off") | [.verdict, .per_copy[0].inputs[0].strategy, .per_copy[0].inputs[0].class]] | unique' "$result")" \
+assert_eq "$(gojq -c '[.cells[] | select(.arm == "off") | [.verdict, .per_copy[0].inputs[0].strategy, .per_copy[0].inputs[0].class]] | unique' "$result")" \
 	'[["passed","templates",null]]'
-assert_eq "$(jq -r '.coverage.covered | join(" ")' "$result")" "hostile_input schema_drift flaky_upstream"
+assert_eq "$(gojq -r '.coverage.covered | join(" ")' "$result")" "hostile_input schema_drift flaky_upstream"
 
 # Of the profile hostile_input every second value is corrupted, and none of these is of the class that it was.
-assert_eq "$(jq -c '[.cells[] | select(.arm == "on") | .per_copy[0].inputs[0] as $i | select($i.corrupted != null) |
+assert_eq "$(gojq -c '[.cells[] | select(.arm == "on") | .per_copy[0].inputs[0] as $i | select($i.corrupted != null) |
 	.scenario, .in_force.stubs.corrupted == (if $i.corrupted > 0 then 1 else 0 end),
 	($i.class == "corrupted") == ($i.corrupted > 0), ($i.was == null) == ($i.uncorrupted != null)] | unique' "$result")" \
 	'[true,"hostile_input"]'
@@ -48,11 +48,11 @@ assert_eq "$(jq -c '[.cells[] | select(.arm == "on") | .per_copy[0].inputs[0] as
 # The same seed, the same inputs; another one, others.
 inputs()
 {
-	jq -c '[.cells[] | select(.level == "low") | [.scenario, .arm, .per_copy[].inputs]]' "$result"
+	gojq -c '[.cells[] | select(.level == "low") | [.scenario, .arm, .per_copy[].inputs]]' "$result"
 }
 first=$(inputs)
 profiles=schema_drift
-second=$(jq -c 'map(select(.[0] == "schema_drift"))' <<<"$first")
+second=$(gojq -c 'map(select(.[0] == "schema_drift"))' <<<"$first")
 try -s 3 --levels low
 assert_eq "$(inputs)" "$second"
 try -s 4 --levels low
@@ -61,7 +61,7 @@ try -s 4 --levels low
 # As scenarios, with a program that takes none, and one that does in its words.
 menace scenario run --scenarios "hostile_input,schema_drift,flaky_upstream" --json -- true
 assert_status 7
-assert_eq "$(jq -r '.cells[] | select(.arm == "on") | .verdict + ": " + (.why | join("; "))' <<<"$stdout")" \
+assert_eq "$(gojq -r '.cells[] | select(.arm == "on") | .verdict + ": " + (.why | join("; "))' <<<"$stdout")" \
 	"inconclusive: hostile_input had no opportunity; no stub is taken, so none was hostile (menace-flow(5), STUBS)
 inconclusive: schema_drift had no opportunity; no stub is taken, so none was legacy_schema (menace-flow(5), STUBS)
 inconclusive: flaky_upstream had no opportunity; no stub is taken, so none was flaky_upstream (menace-flow(5), STUBS); no request was answered, so none was late"
@@ -76,7 +76,7 @@ both()
 {
 	menace scenario run "$tmp/flow.json" --scenarios normal -p "{\"SCENARIO_NAME\": \"both\",
 		\"FAILURE_MODES\": \"hostile_input\", \"SANDBOX_STUB_STRATEGY\": \"$1\"}" --seed 3 --json
-	jq -c '.cells[] | select(.arm == "on" and .scenario == "both") |
+	gojq -c '.cells[] | select(.arm == "on" and .scenario == "both") |
 		[.verdict, .in_force.hostile_input.fired, .in_force.left_out, .why]' <<<"$stdout"
 }
 assert_eq "$(both smart)" '["failed",1,null,[]]'

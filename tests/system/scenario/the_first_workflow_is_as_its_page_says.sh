@@ -5,6 +5,7 @@
 # with the reason, which can be looked up, and passes when repaired.  A kernel that cannot delay packets is
 # said to, and answers can be delayed instead.
 #
+# lane: soak (the page waits 0.3 seconds for an answer)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -51,7 +52,7 @@ only_the_slow_one_fails()
 }
 patiently only_the_slow_one_fails
 late='round trip   {"answered":20'
-if [ "$("$MENACE" doctor --json | jq -r '.checks[] | select((.name == "netem" or .name == "tun") and .state == "ok") | .state' | head -n 1)" != ok ]; then
+if [ "$("$MENACE" doctor --json | gojq -r '.checks[] | select((.name == "netem" or .name == "tun") and .state == "ok") | .state' | head -n 1)" != ok ]; then
 	assert_status 7
 	assert_contains "$stdout" "this kernel has no sch_netem"
 	commands=("${commands[@]/NETWORK_LATENCY_MS\": +([0-9])/API_LATENCY_MS\": $((700 * MENACE_SLOWDOWN))}")

@@ -4,6 +4,7 @@
 # A variable of the environment that does nothing where it is set is said to, by menace as by menace-run: a gate
 # that is none, or a typing error, would go unnoticed
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -33,6 +34,6 @@ assert_contains "$stderr" SANDBOX_FAIL_ON_MISSING_SCENARIOS
 SANDBOX_ENV_PRESETS='{"CPU_LIMIT": 1}' menace scenario run --scenarios normal -- true
 assert_contains "$stderr" "SANDBOX_ENV_PRESETS is not taken, for it would be in both arms: give it as a scenario by --preset"
 SANDBOX_STUB_SEED=77 menace scenario run --scenarios normal --json -- true
-assert_eq "$(jq .seed <<<"$stdout")" 77
+assert_eq "$(gojq .seed <<<"$stdout")" 77
 SANDBOX_STUB_SEED=77 menace scenario run --scenarios normal -s 5 --json -- true
-assert_eq "$(jq .seed <<<"$stdout")" 5
+assert_eq "$(gojq .seed <<<"$stdout")" 5

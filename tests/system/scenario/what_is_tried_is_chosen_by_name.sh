@@ -10,11 +10,11 @@
 need_root
 export MENACE_STORE=none
 
-# chosen OPTIONS...: what is tried, with a program that does nothing.
+# chosen OPTIONS...: what is tried, with a program that is not there.
 chosen()
 {
-	menace scenario run -s 1 -j 2 --json "$@" -- true
-	jq -r '[.scenarios[] | .name + ":" + .level] | join(" ")' <<<"$stdout"
+	menace scenario run -s 1 -j 2 --json "$@" -- /nowhere
+	gojq -r '[.scenarios[] | .name + ":" + .level] | join(" ")' <<<"$stdout"
 }
 five="normal:- concurrency_spike:- hostile_input:- schema_drift:- flaky_upstream:-"
 assert_eq "$(chosen)" "$five"

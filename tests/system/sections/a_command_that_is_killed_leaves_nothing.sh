@@ -18,7 +18,7 @@ mkdir "$TMPDIR" "$tmp/slow" "$tmp/r"
 # Seconds for the parser, and an hour for a section.
 python3 - "$tmp/slow" <<'PY'
 import sys
-for i in range(20):
+for i in range(6):
     with open("%s/f%d.py" % (sys.argv[1], i), "w") as f:
         f.write("y = %d\n" % i + "x\n" * 500000)
 PY
@@ -32,20 +32,19 @@ is_gone()
 {
 	! kill -0 "$runner" 2>/dev/null && ! grep -q -s "$(cat "$tmp/id")" /proc/[0-9]*/cgroup
 }
-# is_hit SIGNAL COMMAND...: sent when it has a run that lives; sets $status; fails if it was over before.
-is_hit()
+# hit SIGNAL COMMAND...: sent when it has a run that lives; sets $status.
+hit()
 {
 	local signal=$1
 
 	shift
-	rm -rf "$store.sections" # nothing that an earlier try found
+	rm -rf "$store.sections" # nothing that an earlier one found
 	env --default-signal=INT "$MENACE" "$@" >"$tmp/stdout" 2>"$tmp/stderr" &
 	pid=$!
-	wait_until 20 has_run || fail "$* makes no run"
+	wait_until 50 has_run || fail "$* makes no run"
 	kill -s "$signal" "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null
 	status=$?
-	[ "$status" -gt 1 ]
 }
 # end_with SIGNAL STATUS COMMAND...: all of it goes.
 end_with()
@@ -53,7 +52,7 @@ end_with()
 	local signal=$1 expected=$2 runner pid
 
 	shift 2
-	patiently is_hit "$signal" "$@" || fail "$* was over before SIG$signal, with $status"
+	hit "$signal" "$@"
 	assert_eq "$status" "$expected" "status after SIG$signal of $1 $2"
 	wait_until 20 is_gone || fail "a run is left of $* after SIG$signal"
 	assert_eq "$(ls -A "$TMPDIR")" "" "left of $1 $2 after SIG$signal"
@@ -64,6 +63,6 @@ for signal in INT:130 TERM:143 KILL:137; do
 	end_with "${signal%:*}" "${signal#*:}" sections run "$tmp/r" a.py:waits --timeout 1h
 	menace sections run "$tmp/r" a.py:f --json
 	assert_status 0
-	assert_eq "$(jq -r '.sections[0].outcome.value' <<<"$stdout")" 1
+	assert_eq "$(gojq -r '.sections[0].outcome.value' <<<"$stdout")" 1
 done
 assert_eq "$(ls -A "$TMPDIR")" "" "left of whole runs"

@@ -4,6 +4,7 @@
 # A scan tells every section of every Python file with exact lines, what cannot be parsed and what is left
 # out; it sees a changed file, and parses no other again
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -113,7 +114,7 @@ runs=$(count_runs)
 scan
 assert_eq "$(json .counts.cached)" 8
 assert_eq "$(count_runs)" "$runs" "runs after a scan of what is known"
-assert_eq "$(jq -S 'del(.counts)' "$result" | sha256sum)" "$(jq -S 'del(.counts)' "$tmp/first.json" | sha256sum)"
+assert_eq "$(gojq 'del(.counts)' "$result" | sha256sum)" "$(gojq 'del(.counts)' "$tmp/first.json" | sha256sum)"
 echo 'def more(): pass' >>"$r/empty.py"
 scan
 assert_eq "$(json '.counts.cached, .counts.sections')" "7

@@ -64,10 +64,6 @@ def twice():
         except OSError:
             pass
 
-def never():
-    while True:
-        pass
-
 def needs(session: Session):
     pass
 
@@ -134,8 +130,7 @@ assert_status 0
 network_is_seen=$(json '.denials.by_layer.network != null')
 processes_are_seen=$(json '.telemetry.level == "default"')
 
-# Long for whom others keep from the processor: one of them has to use all of it.
-menace sections run "$r" --seed 7 --jobs 2 --timeout $(($(scaled 3) + 9)) --json
+menace sections run "$r" --seed 7 --jobs 2 --timeout "$(scaled 50)" --json
 assert_status 1
 cp "$tmp/stdout" "$result"
 assert_eq "$(json '.sections[] | "\(.section) \(.state) \(.outcome.type) \(.outcome.value) \(.outcome.line)"')" "dies.py:f not_imported SystemExit null 2
@@ -152,15 +147,14 @@ pkg/calls.py:starts returned int 0 null
 pkg/calls.py:unused returned NoneType None null
 pkg/calls.py:lies ended int 1 null
 pkg/calls.py:twice ended null null null
-pkg/calls.py:never ended null null null
 pkg/calls.py:odd_bytes returned NoneType None null
 pkg/calls.py:Box.double returned bool True null
 pkg/calls.py:Box.kind returned str 'str' null
 pkg/calls.py:Box.half returned bool True null
 pkg/calls.py:Read.items returned list [1, 2] null
 pkg/calls.py:Read.width returned int 5 null
-pkg/calls.py:Read.width#2 raised ValueError null 84
-pkg/calls.py:Read.width#3 raised LookupError null 87
+pkg/calls.py:Read.width#2 raised ValueError null 80
+pkg/calls.py:Read.width#3 raised LookupError null 83
 pkg/calls.py:Read.lost#2 returned int 2 null
 pkg/calls.py:Read.lost#3 returned NoneType None null
 pkg/calls.py:Read.picks returned str 'any' null
@@ -180,7 +174,6 @@ value smart"
 assert_eq "$(of Read.width '.inputs | length')" 0
 assert_eq "$(of lies '"\(.reason) \(.exit.status)"')" "exited 7"
 assert_eq "$(of twice .outcome.message)" "what it says cannot be read"
-assert_eq "$(of never .reason)" wall_timeout
 assert_eq "$(of add '.output, (.inputs | map("\(.stub) \(.strategy) \(.seed)") | join(","))')" "noise
 
 a smart 7,b smart 7,d smart 7"
@@ -229,3 +222,8 @@ assert_eq "$("$MENACE" query "SELECT name FROM runs WHERE run_id = '$id'" --json
 menace sections run "$r" pkg/calls.py:fails
 assert_status 1
 assert_contains "$stdout" "pkg/calls.py:fails  KeyError: 'no such thing'"
+printf 'def never():\n    while True: pass\n' >"$r/never.py"
+menace sections run "$r" never.py:never --timeout 1 --json
+assert_status 1
+cp "$tmp/stdout" "$result"
+assert_eq "$(json '.sections[] | "\(.section) \(.state) \(.reason)"')" "never.py:never ended wall_timeout"

@@ -4,6 +4,7 @@
 # Sections of a file that nobody could look at were not run: that is told, and it is no success; whoever
 # names a section gets that one
 #
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -16,7 +17,7 @@ mkdir "$r"
 echo 'def f(): return 1' >"$r/good.py"
 menace sections run "$r" --json
 assert_status 0
-assert_eq "$(jq -cS .not_looked_at <<<"$stdout")" '{"count":0,"first":[],"missed":0}'
+assert_eq "$(gojq -c .not_looked_at <<<"$stdout")" '{"count":0,"first":[],"missed":0}'
 # Links and hidden files are left out by rule, which is told and no failure.
 ln -s good.py "$r/link.py"
 echo 'def no(): pass' >"$r/.hidden.py"
@@ -29,10 +30,10 @@ link.py: is a symbolic link
 printf 'x = 1\ndef broken(:\n' >"$r/bad.py"
 menace sections run "$r" --json
 assert_status 1
-assert_eq "$(jq -cS '.not_looked_at | .count, .missed, .first[0]' <<<"$stdout")" '3
+assert_eq "$(gojq -c '.not_looked_at | .count, .missed, .first[0]' <<<"$stdout")" '3
 1
 {"line":2,"path":"bad.py","why":"invalid syntax"}'
-assert_eq "$(jq -r '.sections[0].state' <<<"$stdout")" returned
+assert_eq "$(gojq -r '.sections[0].state' <<<"$stdout")" returned
 menace sections run "$r"
 assert_status 1
 assert_contains "$stdout" "bad.py:2: invalid syntax"
