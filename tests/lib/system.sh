@@ -532,7 +532,8 @@ check_leaks()
 }
 
 # Tearing a network namespace down goes on after its last process: what is there now and
-# at every look for a minute is a leak.  What comes later is somebody else's.
+# at every look for half a minute, which is less than a test of the gate may take, is a leak.  What comes
+# later is somebody else's.
 find_leaks()
 {
 	local line
@@ -542,7 +543,7 @@ find_leaks()
 	for line in "${!leaks_now[@]}"; do
 		[ -n "${leaks_before[$line]-}" ] || leaks_left[$line]=1
 	done
-	if ! wait_until 60 nothing_left; then
+	if ! wait_until 30 nothing_left; then
 		echo "FAIL: left behind:"
 		printf '%s\n' "${!leaks_left[@]}"
 		code=1

@@ -176,6 +176,8 @@ static void test_what_names_hold(void **state)
 	assert_true(mr_rule_holds_name(&below, "c.b.a.example"));
 	assert_false(mr_rule_holds_name(&below, "a.example"));
 	assert_false(mr_rule_holds_name(&below, "xa.example"));
+	assert_false(mr_rule_holds_name(&below, "bada.example"));
+	assert_false(mr_rule_holds_name(&below, "b.bada.example"));
 	assert_false(mr_rule_holds_name(&below, ".a.example"));
 	assert_false(mr_rule_holds_name(&below, ""));
 }

@@ -33,6 +33,16 @@ static struct mr_store *open_store(struct storetree *t)
 	return store;
 }
 
+/* sha256(TEXT): with it somebody with an editor makes a row that fits to its hash. */
+static void sql_sha256(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	char hash[MR_HASH_HEX_SIZE];
+
+	(void)n;
+	mr_hash_hex(sqlite3_value_text(values[0]), (size_t)sqlite3_value_bytes(values[0]), hash);
+	sqlite3_result_text(context, hash, -1, SQLITE_TRANSIENT);
+}
+
 /* As somebody with an editor would. */
 static void edit(const struct storetree *t, const char *sql)
 {
@@ -40,6 +50,9 @@ static void edit(const struct storetree *t, const char *sql)
 	sqlite3 *db = NULL;
 
 	assert_int_equal(sqlite3_open(t->place.db, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_create_function(db, "sha256", 1, SQLITE_UTF8, NULL, sql_sha256,
+						 NULL, NULL),
+			 SQLITE_OK);
 	if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
 		fail_msg("%s: %s", sql, message);
 	sqlite3_close(db);
@@ -295,6 +308,18 @@ static void every_edit_is_found_and_named(void **state)
 		  1, "run run1: link 0 is not in its place" },
 		{ "DELETE FROM links WHERE run_id = 'run4'", 4,
 		  "run run4: table denials: row 1 was added" },
+		/* Written anew, each with the hash that it has then. */
+		{ "UPDATE chain SET body = '{ ' || substr(body, 2) WHERE seq = 2; "
+		  "UPDATE chain SET hash = sha256(body) WHERE seq = 2",
+		  3, "row 3 of the chain does not follow the one before" },
+		{ "UPDATE links SET body = '{ ' || substr(body, 2) WHERE run_id = 'run2' AND n = "
+		  "0; "
+		  "UPDATE links SET hash = sha256(body) WHERE run_id = 'run2'",
+		  2, "run run2: link 1 does not follow the one before" },
+		{ "UPDATE links SET body = '{ ' || substr(body, 2) WHERE run_id = 'run1' AND n = "
+		  "1; "
+		  "UPDATE links SET hash = sha256(body) WHERE run_id = 'run1'",
+		  1, "run run1: its last link is not the head that the chain has" },
 		{ "INSERT INTO holds VALUES ('run1', 9, '')", 0,
 		  "table holds: the row of run1 is not what the chain says" },
 		{ "INSERT INTO holds VALUES ('run1', 0, '')", 0,
