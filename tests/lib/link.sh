@@ -3,6 +3,17 @@
 #
 # What the tests of the conditions of a link share; after system.sh and limits.sh
 
+# with_own_network: the test begins once more in a network namespace that is nobody else's and stands for the host.  To be
+# said before check_leaks.
+with_own_network()
+{
+	[ -z "${MENACE_TEST_OWN_NETWORK-}" ] || return 0
+	need_root
+	need_program ip
+	remove_tmp || exit 1
+	MENACE_TEST_OWN_NETWORK=1 exec unshare --net sh -c 'ip link set lo up && exec bash "$0"' "$0"
+}
+
 need_link()
 {
 	need_root

@@ -22,5 +22,5 @@ denials()
 # mock TARGET MEMBER
 mock()
 {
-	jq -r --arg target "$1" ".network.mocks[] | select(.target == \$target) | .$2" "$result"
+	gojq -r --arg target "$1" ".network.mocks[] | select(.target == \$target) | .$2" "$result"
 }

@@ -26,9 +26,7 @@
 #include "netns/tun.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
-#include "runtime/base/loop.h"
 
-#define SECOND_NS 1000000000ULL
 #define HELD_UP_MS 3000
 #define VERSION 14 /* where the IP version stands, behind the head of an Ethernet */
 
@@ -137,7 +135,6 @@ static void a_relay_that_is_held_up_is_waited_for(void **state)
 
 static void a_kernel_that_takes_nothing_back_is_told(void **state)
 {
-	const uint64_t begin = mr_now_ns();
 	const struct outcome outcome = emulate_apart(0, 0xf0);
 
 	(void)state;
@@ -145,7 +142,6 @@ static void a_kernel_that_takes_nothing_back_is_told(void **state)
 	assert_int_equal(outcome.err.code, MR_E_KERNEL);
 	assert_string_equal(outcome.err.msg,
 			    "tun: no packet that was sent over lo comes back to it");
-	assert_true(mr_now_ns() - begin < 10 * SECOND_NS);
 }
 
 int main(void)

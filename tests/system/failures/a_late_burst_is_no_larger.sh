@@ -3,7 +3,7 @@
 #
 # Bursts of concurrency_spike that come late come one after the other: at no time are there more tasks than a
 # burst has, or the payload would be refused its own
-#
+# lane: soak (waits for times to pass, and how many tasks live at one time is chance)
 
 . "${0%/*}/../../lib/system.sh"
 need_root

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-#
 # With failure.broken_auth what the request hands over as a credential is empty, set by it or handed on, and told
 # by name; other variables are what they were.  A program that asks nobody without one has met the failure.
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-#
 # user_misuse hands a program wrong arguments, hidden and denied files, damaged configurations and wrong variables,
 # by seed, each told by class and never by value; the workspace is not changed, and neither is it said to be
 
@@ -30,7 +29,8 @@ before=$(cd "$tmp/w" && find . -type f -exec sha256sum {} + | sort)
 show='for a in "$@"; do echo "<$a>"; done; echo "${TOKEN-unset}"; wc -c <conf/app.conf; cat conf/app.conf; cat data.csv; ls'
 
 declare -A seen
-for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+# These seeds draw each class, the fifth an argument that leads to the file no more.
+for seed in 1 2 3 5 10 17; do
 	misuse $seed "${modes[@]}" --env TOKEN=secret-of-the-env -- sh -c "$show" sh one --in=data.csv
 	n=4
 	[ -n "$(changes path)" ] || n=3 # the argument that leads there is none any more
@@ -92,16 +92,6 @@ assert_eq "$stdout $(failure '"\(.opportunities) \(.fired) \(.changes | length)"
 run "${modes[@]}" -- true
 assert_eq "$(json '[.inconclusive, .inconclusive_why[]] | join(" ")')" "true user_misuse: it had no opportunity"
 
-# So much is looked at and no more, in the same order each time, and that is told.
-mkdir "$tmp/wide"
-(cd "$tmp/wide" && mkdir a b c && touch a/{00001..05000} b/{00001..05000} c/{00001..12000} &&
-	echo x=1 | tee a/one.ini >b/two.ini && echo x=1 >c/three.ini)
-run --workspace "$tmp/wide" --set failure.seed=1 --preset '{"INVALID_CONFIG": true}' -- true
-assert_eq "$(failure '"\(.cut) \([.changes[].path] | join(" "))"')" "true /work/a/one.ini /work/b/two.ini"
-rm -r "$tmp/wide/b"
-run --workspace "$tmp/wide" --set failure.seed=1 --preset '{"INVALID_CONFIG": true}' -- true
-assert_eq "$(failure '"\(.cut) \([.changes[].path] | join(" "))"')" "null /work/a/one.ini /work/c/three.ini"
-
 # What an interpreter runs is the program, and the flags of a preset are a part each.
 echo 'echo "ran $*"' >"$tmp/w/run.sh"
 chmod a+r "$tmp/w/run.sh"
@@ -116,7 +106,7 @@ assert_eq "$stdout" "not_a_number not_a_number"
 need_unprivileged_user
 chmod a+rx "$tmp"
 install -d -o 65534 -g 65534 "$tmp/mine"
-for seed in 1 2 3 4 5 6; do
+for seed in 2 3; do
 	said=$("${as_user[@]}" "$MENACE_RUN" --best-effort cgroup --workspace "$tmp/w" -o "$tmp/mine/$seed" --set failure.seed=$seed "${modes[@]}" -- sh -c 'cat data.csv' sh data.csv 2>&1)
 	cp "$tmp/mine/$seed" "$result"
 	class=$(changes path)

@@ -3,7 +3,7 @@
 #
 # What a mocked host shows is certified for its own name and for nobody else's, by an
 # authority that only its own run trusts
-#
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

@@ -4,7 +4,6 @@
 # What a command of the caller prints is the answer to a request, over HTTP and HTTPS; the request
 # reaches it as input and as variables and never as a part of its words; and a command that gives no
 # answer is a 502 whose reason is in the result
-#
 
 # shellcheck disable=SC2016 # nothing of all this is to be expanded
 
@@ -51,7 +50,7 @@ Content-Type: application/x-www-form-urlencoded|
 body=1' "what the command was given"
 [ ! -e /tmp/evil ] || fail "a header was run"
 assert_eq "$(mock 'https://api.example/*' 'exec | tojson')" \
-	'{"command":["./say.sh","a  b","$HOME`id`","c"],"runs":1,"failed":0,"failures":{}}'
+	'{"command":["./say.sh","a  b","$HOME`id`","c"],"failed":0,"failures":{},"runs":1}'
 
 # A list of words is taken as it is; a body of any bytes comes through.
 cat >"$tmp/spec.json" <<'END'
@@ -83,29 +82,34 @@ assert_eq "$stdout $(mock a.example exec.runs) $(mock a.example failures)" "503 
 stub --mock 'a.example=delay:300ms,exec:printf x' -- curl -sS -w ' %{time_starttransfer}' http://a.example/
 assert_match "$stdout" '^x 0\.[3-9]|^x [1-9]' "an answer that is delayed"
 
-# fails NAME KIND REASON ACTION: the command gives no answer.
-fails()
-{
-	stub --mock "a.example=$4" -- curl -sS -w ' %{http_code}' http://a.example/
-	assert_status 0
-	assert_eq "$stdout" "menace-run: the command of this mock gave no answer
- 502" "answer: $1"
-	assert_eq "$(mock a.example 'exec | "\(.runs) \(.failed) \(.failures | keys[0]) \(.failures[].count)"')" \
-		"1 1 $2 1" "$1"
-	assert_match "$(mock a.example 'exec.failures[].last')" "$3" "$1: reason"
-}
-fails "a command that is missing" not_started '^/nosuch/answer: not found' 'exec:/nosuch/answer'
-fails "a program that is missing" not_started '^nosuch: not found' 'exec:nosuch'
+# Of these commands each gives no answer: what it is, the kind, the reason, the action.
 touch "$tmp/plain"
-fails "a file that is no program" not_started 'plain: ' "exec:$tmp/plain"
-fails "a command that fails" status '^exited with status 3: "why\\n"$' 'exec:sh -c "echo why >&2; exit 3"'
-fails "a command that is killed" status '^signaled$' 'exec:sh -c "kill -9 $$"'
-fails "a command that is slow" time '^wall_timeout$' 'within:200ms,exec:sleep 100'
-fails "a command that says too much" output '^output_limit$' 'within:100s,exec:head -c 1100000 /dev/zero'
-fails "a command that needs too much" limit '^oom$' 'within:100s,exec:tail /dev/zero'
-fails "a header of ours" no_answer "this header is the responder.s own" \
-	'exec:printf "Status: 200\\nContent-Length: 5\\n\\nx"'
-fails "a split answer" no_answer 'printable ASCII' 'exec:printf "Status: 200\\nX: a\\rY: b\\n\\nx"'
+mocks=() urls=() kinds=() reasons=() names=()
+while IFS='|' read -r name kind reason action; do
+	mocks+=(--mock "h${#urls[@]}.example=${action/TMP/$tmp}")
+	urls+=("http://h${#urls[@]}.example/")
+	names+=("$name") kinds+=("1 1 $kind 1") reasons+=("$reason")
+done <<'CASES'
+a command that is missing|not_started|^/nosuch/answer: not found|exec:/nosuch/answer
+a program that is missing|not_started|^nosuch: not found|exec:nosuch
+a file that is no program|not_started|plain: |exec:TMP/plain
+a command that fails|status|^exited with status 3: "why\\n"$|exec:sh -c "echo why >&2; exit 3"
+a command that is killed|status|^signaled$|exec:sh -c "kill -9 $$"
+a command that is slow|time|^wall_timeout$|within:200ms,exec:sleep 100
+a command that says too much|output|^output_limit$|within:100s,exec:head -c 1100000 /dev/zero
+a command that needs too much|limit|^oom$|within:100s,exec:tail /dev/zero
+a header of ours|no_answer|this header is the responder.s own|exec:printf "Status: 200\\nContent-Length: 5\\n\\nx"
+a split answer|no_answer|printable ASCII|exec:printf "Status: 200\\nX: a\\rY: b\\n\\nx"
+CASES
+stub "${mocks[@]}" -- curl -sS -w ' %{http_code}\n' "${urls[@]}"
+assert_status 0
+assert_eq "$stdout" "$(for _ in "${urls[@]}"; do echo $'menace-run: the command of this mock gave no answer\n 502'; done)" "answers"
+mapfile -t told < <(json '.network.mocks | sort_by(.target)[] | .exec | "\(.runs) \(.failed) \(.failures | keys[0]) \(.failures[].count)",
+	.failures[].last')
+for i in "${!names[@]}"; do
+	assert_eq "${told[2 * i]}" "${kinds[i]}" "${names[i]}"
+	assert_match "${told[2 * i + 1]}" "${reasons[i]}" "${names[i]}: reason"
+done
 run -t "$(scaled 60)" --net stub --mock 'a.example=exec:nosuch' -- curl -sS -o /dev/null http://a.example/
 assert_eq "$stderr" "menace-run: mock a.example: its command gave no answer 1 times (not_started): nosuch: not found in the sandbox"
 

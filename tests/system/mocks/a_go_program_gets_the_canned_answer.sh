@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A static program of Go, with its own resolver and its own TLS, gets the canned answers
-#
+# lane: soak (needs Go, which is 450 MB)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

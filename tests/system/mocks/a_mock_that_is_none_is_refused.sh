@@ -3,7 +3,7 @@
 #
 # A mock that cannot be played is refused before anything starts, with the words that say
 # where it stands and what would be accepted
-#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# However many requests come, no more than four commands run at once and the deadline of the run
-# holds; a command reaches no network, neither the host's nor the payload's; and nothing that it started
+# However many requests come, no more than four commands run at once; a command reaches no network, neither the host's nor the payload's; and nothing that it started
 # is left: not when it ends, not when the run does, not when the supervisor is killed
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
@@ -27,68 +27,51 @@ runs()
 	[ "$(commands "$1")" != 0 ]
 }
 
-# A flood: requests that are read, and requests whose client is gone at once.
+# 24 clients that wait for their answer, and 24 that are gone at once.
 cat >"$tmp/flood.py" <<'PY'
-import socket, threading
+import socket, sys, threading
+
 def one(close):
-    while True:
-        try:
-            s = socket.create_connection(("a.example", 80), 5)
-            s.sendall(b"GET /x HTTP/1.1\r\nHost: a.example\r\n\r\n")
-            if not close:
-                s.recv(100)
-            s.close()
-        except OSError:
-            pass
-# Before the threads: those that flood already leave the one that makes the others hardly any time.
-print("started", flush=True)
-for i in range(60):
-    threading.Thread(target=one, args=(i % 2,), daemon=True).start()
-threading.Event().wait()
+    with socket.create_connection(("a.example", 80)) as s:
+        s.sendall(b"GET /x HTTP/1.1\r\nHost: a.example\r\n\r\n")
+        if not close:
+            s.recv(100)
+
+waiting = [threading.Thread(target=one, args=(False,), daemon=True) for _ in range(24)]
+for thread in waiting:
+    thread.start()
+for _ in range(24):
+    one(True)
+print("asked", flush=True)
+if sys.argv[1] == "all":
+    for thread in waiting:
+        thread.join()
+else:
+    sys.stdin.read(1)
 PY
-begun()
+
+# None ends before the run does, so that those that are there at once are all that ever ran.
+four_run()
 {
-	grep -q started "$tmp/flood.out"
+	[ "$(commands 77.7731)" -ge 4 ] && grep -q asked "$tmp/flood.out"
 }
-
-# flood SECONDS WITHIN WORD: sets $most, the most commands that were seen at once.
-flood()
-{
-	local supervisor n seconds
-
-	seconds=$(scaled "$1")
-	shift
-
-	: >"$tmp/flood.out" # that one has begun, not the one before
-	"$MENACE_RUN" -q -t "$seconds" --net stub --mock "a.example=within:$1,exec:sleep $2" \
-		--ro "$tmp/flood.py:/flood.py" --json "$tmp/flood.json" -- python3 /flood.py >"$tmp/flood.out" &
-	supervisor=$!
-	wait_until 30 begun || fail "the flood does not begin"
-	most=0
-	while kill -0 "$supervisor" 2>/dev/null; do
-		n=$(commands "$2")
-		[ "$n" -le "$most" ] || most=$n
-	done
-	wait "$supervisor"
-	assert_eq "$(jq -r .reason "$tmp/flood.json")" wall_timeout "how the flood ended"
-	assert_ge "$(scaled 10000)" "$(jq -r ".usage.wall_us / 1000 - $seconds * 1000 | floor" "$tmp/flood.json")" "milliseconds too late"
-	gone "$2" || fail "a command is left after a flood"
-}
-
-# None ends before the run does, so that what is counted one after the other is there at once.
-# Where so few have begun or were seen when its time is over, it gets more of it, but less than they take.
-for s in 4 12; do
-	flood $s 100s 77.7731
-	[ "$most" -lt 4 ] || break
-done
-assert_eq "$most" 4 "commands at once"
-assert_eq "$(jq -c '.network.mocks[0].exec | [.runs, .failures.run_ended.count]' "$tmp/flood.json")" '[4,4]'
-for s in 4 12; do
-	flood $s "$(scaled 50)ms" 77.7736
-	[ "$(jq '.network.mocks[0].exec.runs' "$tmp/flood.json")" -lt 12 ] || break
-done
-assert_ge "$(jq '.network.mocks[0].exec.runs' "$tmp/flood.json")" 12 "runs"
-assert_eq "$(jq '.network.mocks[0].exec | .runs == .failed' "$tmp/flood.json")" true "runs that failed"
+mkfifo "$tmp/end"
+"$MENACE_RUN" -q -t "$(scaled 60)" --net stub --mock 'a.example=within:100s,exec:sleep 77.7731' --ro "$tmp/flood.py:/flood.py" \
+	-o "$tmp/flood.json" -- python3 /flood.py some <>"$tmp/end" >"$tmp/flood.out" &
+supervisor=$!
+wait_until 50 four_run || fail "no four commands run"
+assert_eq "$(commands 77.7731)" 4 "commands at once"
+echo >"$tmp/end"
+wait "$supervisor"
+assert_eq $? 0 "how the flood ended"
+assert_eq "$(gojq -c '.network.mocks[0].exec | [.runs, .failures.run_ended.count]' "$tmp/flood.json")" '[4,4]'
+gone 77.7731 || fail "a command is left after a flood"
+# Each that waits has its command, in its turn, and each command its time.
+stub --mock "a.example=within:20ms,exec:sleep 77.7736" --ro "$tmp/flood.py:/flood.py" -- python3 /flood.py all
+assert_status 0
+assert_ge "$(mock a.example exec.runs)" 24 "runs"
+assert_eq "$(mock a.example 'exec | .runs == .failed')" true "runs that failed"
+gone 77.7736 || fail "a command is left after a flood"
 
 # What it leaves in the background ends with it.
 stub --mock 'a.example=exec:sh -c "setsid sleep 77.7732 >/dev/null 2>&1 & (sleep 77.7732 &) ; echo hi"' -- \

@@ -3,10 +3,14 @@
 #
 # Links, addresses, routes, rules, queues, firewall, switches and listening sockets of the
 # host are the same before, during and after a run with mocks, also one that was killed
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
+. "$repo/tests/lib/limits.sh"
+. "$repo/tests/lib/link.sh"
 
+with_own_network
 need_program ip tc
 check_leaks
 

@@ -3,6 +3,7 @@
 #
 # What answers is no process that the payload sees, listens where nobody takes its place,
 # and is confined: a user of its own, no capability, no new privilege, a filter
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

@@ -3,6 +3,7 @@
 #
 # When what answers is killed the run ends as a failure of ours, and when menace-run is
 # killed neither the payload nor what answers is left
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

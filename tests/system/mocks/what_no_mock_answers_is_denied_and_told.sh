@@ -3,6 +3,8 @@
 #
 # A name without a mock does not exist, an address without one is unreachable, a URL
 # without one is refused, and each is one denial with what was asked for
+# security
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
@@ -53,14 +55,14 @@ s = socket.create_connection(("198.18.0.1", 80))
 s.sendall(b"GET http://evil.example/ HTTP/1.1\r\nHost: api.example\r\n\r\n")
 print(s.recv(12).decode()[-3:])
 PY
-# 1: a process was not found for want of time, which a busy machine may have.
+# 1: a process was not found for want of time, which a busy machine may not have: then it is asked once more.
 asked()
 {
 	stub --mock 'http://api.example/known=body:x' --mock 'other.example:8080=body:y' --ro "$tmp/ask.py:/ask.py" -- python3 /ask.py
 	assert_status 0
 	all_were_looked_for
 }
-patiently asked || fail "who asked was not looked for"
+wait_until 60 asked || fail "who asked was not looked for"
 assert_eq "$stdout" "no such name
 no such name
 ENETUNREACH

@@ -3,7 +3,6 @@
 #
 # What each mock was asked is in the result and one that never was is told; the
 # request with its mocks is in the record, and what was denied is in the store
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"
@@ -71,6 +70,7 @@ kill -STOP "$netd"
 exec {in}>&-
 wait "$pid"
 assert_eq "$?" 125 "exit status where nobody counted"
+assert_reason exited
 assert_contains "$(cat "$tmp/stderr")" "which mocks were asked is not known, and net.mocks_required says that each has to be (unused_mock)"
 assert_eq "$(json '[.network.unused_mock, .network.mocks[0].hits, .network.mocks[0].unused,
 	.receipt.network.stub.denied_untold] | @json')" '[null,null,null,null]' "what is not known"

@@ -14,6 +14,6 @@ need_program pgrep
 last='for path in known{1..99} unknown; do
 	exec 3<>/dev/tcp/198.18.0.1/80 && printf "GET /%s HTTP/1.1\r\nHost: a.example\r\n\r\n" "$path" >&3
 done'
-patiently ask_last : "$last" --net stub --mock 'http://a.example/known*=body:x' || fail "$(json .receipt.degraded)"
+wait_until 60 ask_last : "$last" --net stub --mock 'http://a.example/known*=body:x' || fail "$(json .receipt.degraded)"
 assert_eq "$(mock 'http://a.example/known*' hits)" 99 "requests that were made"
 assert_eq "$(denials)" "http GET http://a.example/unknown (198.18.0.1:80) [no mock]"

@@ -4,6 +4,7 @@
 # --net allowlist: whoever is denied something is looked for in /proc, where the payload decides how
 # much there is to look through and how often: its deadline comes in time all the same, and
 # what was not looked at is counted
+# lane: soak (bounds the time from the deadline to the end)
 # security
 
 . "${0%/*}/../../lib/outside.sh"

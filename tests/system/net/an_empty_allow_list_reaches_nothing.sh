@@ -39,12 +39,12 @@ ask()
 	"$@"
 	all_were_looked_for
 }
-patiently ask allowed "" --ro "$tmp/go.py:/go.py" -- python3 /go.py || fail "$(json .denials.rows)"
+wait_until 60 ask allowed "" --ro "$tmp/go.py:/go.py" -- python3 /go.py || fail "$(json .denials.rows)"
 check "no list"
 for net in '{"mode":"allowlist","allow":[],"resolver":"203.0.113.53"}' '{"mode":"allowlist","resolver":"203.0.113.53"}'; do
 	printf '{"schema":"menace.spec/1","program":["python3","/go.py"],"mounts":[{"type":"ro","source":"%s","dest":"/go.py"}],"net":%s}' \
 		"$tmp/go.py" "$net" >"$tmp/spec.json"
-	patiently ask run --spec "$tmp/spec.json" || fail "$(json .denials.rows)"
+	wait_until 60 ask run --spec "$tmp/spec.json" || fail "$(json .denials.rows)"
 	check "$net"
 done
 assert_eq "$(cat "$outside_log")" "" "what came through"

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Where no network leads out each datagram that sendmsg sends is a denial with address and process, is counted
-# exactly however many there are, and keeps no deadline waiting; where nobody can see them the result says so
+# Where no network leads out each datagram that sendmsg sends is a denial with address and process, and is counted
+# exactly however many there are; where nobody can see them the result says so
+# kernel
 # security
 
 . "${0%/*}/../../lib/system.sh"
@@ -82,17 +83,6 @@ assert_eq "$(json '.denials | "\(.total) \(.by_layer.network)"')" "40000 40000" 
 assert_eq "$(json '[.denials.rows[].count, .denials.overflow[].count] | add')" 40000 "rows and overflow"
 assert_le "$(json '.denials.rows | length')" 256 "rows"
 assert_eq "$(json '[.denials.overflow[].what] | tostring')" '["sendto"]' "overflow"
-
-# One without end ends in time.  One that has hardly begun by then, or is ended late by a busy machine, gets more of it.
-for seconds in 3 9 18; do
-	limit=$(scaled $seconds)
-	run -t "$limit" --ro "$tmp/flood.py:/flood.py" -- python3 /flood.py 1000000000
-	assert_reason wall_timeout
-	late=$((elapsed_ms - limit * 1000))
-	[ "$(json .denials.by_layer.network)" -lt 10000 ] || [ "$late" -gt "$(scaled 5000)" ] || break
-done
-assert_le "$late" "$(scaled 5000)" "ms from the deadline to its kill"
-assert_ge "$(json .denials.by_layer.network)" 10000 "denials"
 
 # Among mocks: what has no mock is one denial, by whichever call; loopback is the sandbox's own.
 cat >"$tmp/mocks.py" <<'PY'

@@ -3,7 +3,6 @@
 #
 # --net allowlist with --net-fault: an address that a name is given is cut off before the name is told,
 # and no number of names makes room for one that is not
-#
 # security
 
 . "${0%/*}/../../lib/outside.sh"

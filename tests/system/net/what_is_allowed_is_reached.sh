@@ -3,6 +3,7 @@
 #
 # --net allowlist: names, wildcards, networks and ports that are allowed are reached, by any program and
 # with its own checks on, and the result tells what went where
+# kernel
 # security
 
 . "${0%/*}/../../lib/outside.sh"

@@ -13,6 +13,6 @@ need_program pgrep
 start_outside
 
 last='exec 3<>/dev/tcp/203.0.113.10/80 && printf "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n" >&3'
-patiently ask_last "getent ahosts good.example" "$last" --net allowlist --allow good.example -s net.resolver=203.0.113.53 ||
+wait_until 60 ask_last "getent ahosts good.example" "$last" --net allowlist --allow good.example -s net.resolver=203.0.113.53 ||
 	fail "$(json .receipt.degraded)"
 assert_eq "$(denied)" "http evil.example (203.0.113.10:80) http-host"

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each engine that delays: TCP, UDP and what ICMP tells, over IPv4 and IPv6, take the delay once each
+# Each engine that delays: TCP, UDP and what ICMP tells, over IPv4 and IPv6, take at least the delay each
 # way; bytes and addresses are what they are without
-#
-# serial: it measures times
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-#
 # A fault that is not written as it must be, or that nothing could make, ends before anything starts,
 # with the item, the value and what is accepted
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

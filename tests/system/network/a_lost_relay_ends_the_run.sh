@@ -3,25 +3,27 @@
 #
 # The relay is confined and in a control group of its own; when it dies the run ends, when menace-run dies
 # it does, and no device, namespace, group or process is left
-#
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
 . "$repo/tests/lib/link.sh"
 
+with_own_network
 need_tun
 need_cgroups
 need_program ip
 check_leaks
 ip -o link >"$tmp/links"
 
+# The groups of all relays of this test.
+names=()
 relay_groups()
 {
-	find /sys/fs/cgroup -mindepth 1 -type d -path '*/menace/*.relay' 2>/dev/null | sort
+	find /sys/fs/cgroup -mindepth 1 -type d -path '*/menace/*.relay' 2>/dev/null | grep -F "${names[@]}" | sort
 }
-[ -z "$(relay_groups)" ] || skip "another run has such a group"
 
-# A run that waits until its input ends: its supervisor is $supervisor, its relay $relay.
+# A run that waits until its input ends: its supervisor is $supervisor, its relay $relay in the group $path.
 begin()
 {
 	rm -f "$tmp/in" "$tmp/said"
@@ -32,6 +34,8 @@ begin()
 	exec {in}>"$tmp/in"
 	wait_until 30 test -s "$tmp/said" || fail "$(cat "$tmp/stderr")"
 	relay=$(pgrep -P "$supervisor" -x menace-netd) || fail "no menace-netd"
+	path=$(sed -n 's/^0:://p' "/proc/$relay/cgroup")
+	names+=(-e "${path##*/}")
 }
 
 gone()
@@ -66,7 +70,6 @@ assert_eq "$(readlink "/proc/$relay/ns/net")" "$(readlink /proc/self/ns/net)" "n
 ours=(-lname 'socket:*' -o -lname /dev/null -o -lname "$tmp/*")
 assert_match "$(find "/proc/$relay/fd" -type l ! \( "${ours[@]}" \) -printf '%l ')" \
 	'^(/dev)?/net/tun $' "descriptors that are no sockets"
-path=$(sed -n 's/^0:://p' "/proc/$relay/cgroup")
 assert_match "$path" '/menace/[0-9a-z]{26}\.relay$' "group"
 assert_eq "$(value memory.max memory.limit_in_bytes)" 268435456 "memory"
 assert_match "$(value cpu.max cpu.cfs_quota_us)" '^100000( 100000)?$' "processor"

@@ -3,6 +3,7 @@
 #
 # The variables of a preset are conditions of the link; what no engine can do
 # is refused or, tolerated, left out by name
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,6 +3,7 @@
 #
 # A partition spares the program's own resolver, and nobody who has taken its address: whatever a packet says
 # that it comes from, what is cut off is not reached
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

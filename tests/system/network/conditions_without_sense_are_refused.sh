@@ -3,7 +3,7 @@
 #
 # Out of range, against each other, without a link: refused before anything starts, by the
 # name that the caller used
-#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 

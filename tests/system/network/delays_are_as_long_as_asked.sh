@@ -3,8 +3,7 @@
 #
 # 10, 50, 200 and 500 ms within 2 %, jitter with its mean and its spread, 2,000 packets each;
 # with a seed, a rate and losses beside it; by each engine that delays
-#
-# serial: it measures times
+# lane: soak (measures times)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

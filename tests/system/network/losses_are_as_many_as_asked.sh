@@ -3,6 +3,7 @@
 #
 # Loss and loss in bursts, duplication, corruption: as many packets as asked, within the
 # interval of 99 %, by whatever engine this kernel has; and the receipt tells as many
+# lane: soak (statistics of random draws)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

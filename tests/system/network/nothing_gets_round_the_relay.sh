@@ -3,8 +3,7 @@
 #
 # Sockets bound to the relay's device, sources of somebody else, multicast, commands and system calls:
 # nothing comes sooner than the delay, and it is in force afterwards as before
-#
-# serial: it measures times
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"
@@ -16,10 +15,10 @@ for program in tc ip; do
 	[ -x /usr/sbin/$program ] || [ -x /usr/bin/$program ] || skip "no program $program"
 done
 
-shaped latency_ms=100 engine=tun
+shaped latency_ms=40 engine=tun
 for level in 2 3; do
 	run "${options[@]}" --level $level -t "$(scaled 60)" \
-		--ro "$repo/tests/lib/link-attacks.py:/attacks.py" -- python3 /attacks.py 100
+		--ro "$repo/tests/lib/link-attacks.py:/attacks.py" -- python3 /attacks.py 40
 	assert_status 0
 	assert_eq "$(grep -v ' held$' <<<"$stdout")" "" "what came through at level $level"
 	assert_eq "$(wc -l <<<"$stdout")" 33 "what was tried"

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 1, 10 and 100 Mbit/s within 3 %, measured where packets arrive
-#
-# serial: it measures times
+# lane: soak (measures rates)
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -72,10 +72,10 @@ in_a_window()
 
 	shift 2
 	for slower in 1 3 9 9; do
-		from=$(ms 1000) to=$(ms 1600)
+		from=$(ms 600) to=$(ms 1000)
 		window="@${from}ms..${to}ms"
-		try=(python3 /try.py "$(seconds_of "$from")" "$(seconds_of "$(ms 2100)")" "$(seconds_of "$(ms 150)")"
-			"$(seconds_of "$(ms 20)")")
+		try=(python3 /try.py "$(seconds_of "$from")" "$(seconds_of "$(ms 1300)")" "$(seconds_of "$(ms 150)")"
+			"$(seconds_of "$(ms 50)")")
 		"$command"
 		[ "$stderr" != late ] || continue
 		assert_status 0

@@ -3,6 +3,8 @@
 #
 # Every try to take conditions away, or to be without them, fails: they are in force after
 # all of these as before
+# kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

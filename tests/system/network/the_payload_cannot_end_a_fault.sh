@@ -3,6 +3,7 @@
 #
 # Neither rights nor clocks nor packets of another form get the program round a fault, and one that finds no
 # room for what it would have to cut off ends the run
+# security
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

@@ -4,7 +4,7 @@
 # Without an engine for it a delay ends the run before its first instruction; tolerated it is left out
 # by name, and the rest is made.  An ordinary user's kernel loads no programs of his, so
 # without netem he has a rate alone.
-#
+# kernel
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

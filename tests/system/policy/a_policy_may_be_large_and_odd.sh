@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A hundred thousand paths are all enforced; names may hold a newline or be no UTF-8
-#
+# Thousands of paths are all enforced; names may hold a newline or be no UTF-8
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"
@@ -15,9 +15,9 @@ import base64, json, os, sys
 tmp = os.fsencode(sys.argv[1])
 os.mkdir(tmp + b"/many")
 paths = []
-for i in range(2000):
+for i in range(200):
     open(tmp + b"/many/%d" % i, "w").write(str(i))
-for i in range(100000):
+for i in range(3000):
     paths.append({"path": "/many/%d" % (i * 2), "access": ["read"]})
 os.mkdir(tmp + b"/odd")
 for name in (b"new\nline", b"not\xffutf8"):
@@ -33,7 +33,7 @@ places=(--ro "$tmp/many:/many" --ro "$tmp/odd:/odd")
 enforced "${places[@]}" -t "$(scaled 60)" -- python3 -c '
 import os
 read = refused = 0
-for i in range(2000):
+for i in range(200):
     try:
         read += open("/many/%d" % i).read() == str(i) and i % 2 == 0
     except PermissionError:
@@ -45,9 +45,9 @@ print(read, refused)
 assert_status 0
 assert_eq "$stdout" "odd
 odd
-1000 1000"
-assert_eq "$(json '.receipt.policy.paths | "\(.rules) \(.missing)"')" "1004 99000" "paths"
-assert_eq "$(json .denials.total)" 1000 "denials"
+100 100"
+assert_eq "$(json '.receipt.policy.paths | "\(.rules) \(.missing)"')" "104 2900" "paths"
+assert_eq "$(json .denials.total)" 100 "denials"
 
 # They are learned, too.
 learn "${places[@]}" -- sh -c 'cat /odd/*'

@@ -3,7 +3,7 @@
 #
 # A wrong policy, a second one, and one that cannot be enforced are refused before anything runs;
 # it works in a spec, in a batch, and through --dry-run and back
-#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"
@@ -60,9 +60,11 @@ assert_eq "$(jq -c '.receipt.policy.limits | map_values([.asked, .policy, .appli
 	'{"memory_max_bytes":[67108864,33554432,33554432],"wall_ms":[30000,6000,6000],"pids_max":[50,1000,50]}'
 assert_eq "$(json .receipt.cgroup.limits.memory_max_bytes.value)" 33554432
 assert_eq "$(json .limits.wall_ms)" 6000
+policy '"limits": {"wall_ms": {"peak": 200, "margin_percent": 100}}'
 enforced -- sh -c 'while :; do :; done'
 assert_status 124
 assert_reason wall_timeout
+assert_ge "$(json .usage.wall_us)" 400000 "microseconds until the end"
 
 # Through --dry-run and back, and in a batch.
 policy '"syscalls": ["read"], "limits": {"pids_max": 7}'
@@ -73,10 +75,10 @@ for member in .spec .spec_sha256 .policy .payload.filter_sha256; do
 	assert_eq "$(jq -cS $member "$tmp/dry2.json")" "$(jq -cS $member "$tmp/dry.json")" "$member"
 done
 run --spec "$tmp/again.json"
-assert_eq "$(json .spec_sha256)" "$(jq -r .spec_sha256 "$tmp/dry.json")" "hash of the request"
-assert_eq "$(json .receipt.seccomp.filter_sha256)" "$(jq -r .payload.filter_sha256 "$tmp/dry.json")" \
+assert_eq "$(json .spec_sha256)" "$(gojq -r .spec_sha256 "$tmp/dry.json")" "hash of the request"
+assert_eq "$(json .receipt.seccomp.filter_sha256)" "$(gojq -r .payload.filter_sha256 "$tmp/dry.json")" \
 	"hash of the filter"
-assert_eq "$(json .receipt.policy.sha256)" "$(jq -r .policy.sha256 "$tmp/dry.json")" "hash of the policy"
+assert_eq "$(json .receipt.policy.sha256)" "$(gojq -r .policy.sha256 "$tmp/dry.json")" "hash of the policy"
 {
 	echo '{"schema": "menace.spec/1", "program": ["/bin/echo", "plain"]}'
 	jq -c . "$tmp/again.json"

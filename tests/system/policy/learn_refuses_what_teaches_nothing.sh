@@ -3,14 +3,13 @@
 #
 # menace learn writes nothing of a run that did not end by itself, and says what is wrong; names
 # and arguments are data
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"
 
 need_root
 
-learn -t 1 -- sleep 60
+learn -t 0.2 -- sleep 60
 assert_status 2
 assert_contains "$stderr" "the run did not end by itself (wall_timeout)"
 assert_absent "$tmp/policy.json"
@@ -31,7 +30,7 @@ assert_absent "$tmp/policy.json"
 learn -- echo '$(touch /tmp/x)' --json -o '; ls' --
 assert_status 0
 assert_eq "$stdout" '$(touch /tmp/x) --json -o ; ls --'
-assert_eq "$(jq -r .schema "$tmp/policy.json")" menace.policy/1
+assert_eq "$(gojq -r .schema "$tmp/policy.json")" menace.policy/1
 
 # What a run does by chance is learned by more of them.
 learn --runs 3 -- sh -c 'exit 3'
@@ -39,12 +38,12 @@ assert_status 0
 assert_eq "$(grep -c 'ended with status 3' "$tmp/stderr")" 3 "warnings"
 # An old policy stays when nothing is learned.
 before=$(cat "$tmp/policy.json")
-learn -t 1 -- sleep 60
+learn -t 0.2 -- sleep 60
 assert_eq "$(cat "$tmp/policy.json")" "$before" "policy"
 
 # On standard output: the program's own is apart.
 run_plain "$MENACE" learn -- sh -c 'echo out >&2'
-assert_eq "$(jq -r .schema "$tmp/stdout")" menace.policy/1
+assert_eq "$(gojq -r .schema "$tmp/stdout")" menace.policy/1
 
 # A place that cannot be written costs no run.
 mkdir "$tmp/out"

@@ -3,7 +3,6 @@
 #
 # What a policy denied while another was learned is not part of it, and no word of the program
 # makes a path of the host part of a record
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"
@@ -18,7 +17,7 @@ policy '"paths": [{"path": "/usr/", "access": ["read", "execute", "list"]},
 mv "$tmp/policy.json" "$tmp/first.json"
 learn --policy "$tmp/first.json" -- cat /etc/ld.so.cache /etc/passwd
 assert_status 0
-assert_eq "$(jq -r '.paths[].path | select(startswith("/etc/"))' "$tmp/policy.json")" \
+assert_eq "$(gojq -r '.paths[].path | select(startswith("/etc/"))' "$tmp/policy.json")" \
 	/etc/ld.so.cache "paths of /etc that were learned"
 
 # Our /proc is not the program's: up from its entry are everybody's.

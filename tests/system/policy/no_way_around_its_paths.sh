@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Links, "..", descriptors and /proc lead nowhere that the policy does not grant
+# kernel
+# security
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"

@@ -3,7 +3,6 @@
 #
 # menace replay: exit 1 and a row for each thing that a policy would have denied of past runs, 0
 # for none, and "unknown" where a run has no records
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/store.sh"
@@ -31,7 +30,7 @@ assert_contains "$stdout" "denied   paths    list /usr/"
 assert_contains "$stdout" "denied   execs    execute /usr/bin/ls"
 menace replay --json "$tmp/policy.json" "$id"
 assert_status 1
-assert_eq "$(jq -r '.denied, .runs[0].classes.execs.state, .runs[0].classes.hosts.state' "$tmp/stdout")" "true
+assert_eq "$(gojq -r '.denied, .runs[0].classes.execs.state, .runs[0].classes.hosts.state' "$tmp/stdout")" "true
 judged
 judged"
 assert_contains "$(jq -c '.runs[0].classes.paths.denied' "$tmp/stdout")" '"make /work/"'
@@ -41,17 +40,17 @@ run --telemetry off -- sh -c 'mkdir /work/d; sleep 0.1'
 id=$(json .run_id)
 menace replay --json "$tmp/policy.json" "$id"
 assert_status 0
-assert_eq "$(jq -r '.runs[0].classes | "\(.syscalls.state) \(.paths.state) \(.execs.state)"' "$tmp/stdout")" \
+assert_eq "$(gojq -r '.runs[0].classes | "\(.syscalls.state) \(.paths.state) \(.execs.state)"' "$tmp/stdout")" \
 	"unknown unknown unknown"
-assert_eq "$(jq -r '.runs[0].classes.paths.why' "$tmp/stdout")" "no paths were recorded (--record-access)"
+assert_eq "$(gojq -r '.runs[0].classes.paths.why' "$tmp/stdout")" "no paths were recorded (--record-access)"
 
 # Limits that were exceeded, and parts that the policy does not have.
 policy '"limits": {"wall_ms": 1, "nofile": 3}'
 menace replay --json "$tmp/policy.json" "$id"
 assert_status 1
-assert_eq "$(jq -r '.runs[0].classes | "\(.syscalls.state) \(.limits.state)"' "$tmp/stdout")" \
+assert_eq "$(gojq -r '.runs[0].classes | "\(.syscalls.state) \(.limits.state)"' "$tmp/stdout")" \
 	"unlimited unknown"
-assert_match "$(jq -r '.runs[0].classes.limits.denied[0]' "$tmp/stdout")" \
+assert_match "$(gojq -r '.runs[0].classes.limits.denied[0]' "$tmp/stdout")" \
 	'^limits.wall_ms: [0-9]+ used, 1 allowed$'
 
 # An address that cannot be read is not known, rather than allowed.
@@ -60,11 +59,11 @@ run --net loopback -- bash -c ': >/dev/udp/127.0.0.1/9'
 id=$(json .run_id)
 menace replay --json "$tmp/policy.json" "$id"
 assert_status 0
-assert_eq "$(jq -r '.runs[0].classes.hosts.state' "$tmp/stdout")" judged
+assert_eq "$(gojq -r '.runs[0].classes.hosts.state' "$tmp/stdout")" judged
 for object in NULL "'127.0.0.1'" "'127.0.0.1:9x'" "'127.0.0.1:65536'"; do
 	edit "UPDATE events SET object = $object WHERE run_id = '$id' AND type = 'connect'"
 	menace replay --json "$tmp/policy.json" "$id"
-	assert_eq "$(jq -r '.runs[0].classes.hosts.why' "$tmp/stdout")" \
+	assert_eq "$(gojq -r '.runs[0].classes.hosts.why' "$tmp/stdout")" \
 		"an address that was recorded cannot be read" "why, with $object"
 done
 
@@ -73,7 +72,7 @@ policy '"paths": [{"path": "/usr/", "access": ["read", "list", "execute"]}]'
 run -- sh -c '/bin/true; exec /bin/false'
 id=$(json .run_id)
 menace replay --json "$tmp/policy.json" "$id"
-assert_eq "$(jq -r '.runs[0].classes.execs.state' "$tmp/stdout")" judged
+assert_eq "$(gojq -r '.runs[0].classes.execs.state' "$tmp/stdout")" judged
 for told in "object = './true', detail = json_set(detail, '\$.file_truncated', json('true'))" \
 	"detail = json_remove(detail, '\$.file', '\$.file_truncated')" "object = NULL"; do
 	edit "UPDATE events SET $told WHERE run_id = '$id' AND type = 'exec'
@@ -138,10 +137,10 @@ assert_eq "$(jq -c '.runs[0].classes.hosts | [.state, .denied]' "$tmp/stdout")" 
 run --net loopback -- true
 id=$(json .run_id)
 menace replay --json "$tmp/policy.json" "$id"
-assert_eq "$(jq -r '.runs[0].classes.hosts.state' "$tmp/stdout")" judged "hosts with all probes"
+assert_eq "$(gojq -r '.runs[0].classes.hosts.state' "$tmp/stdout")" judged "hosts with all probes"
 edit "UPDATE probes SET state = 'failed' WHERE run_id = '$id' AND name = 'sendmsg6'"
 menace replay --json "$tmp/policy.json" "$id"
-assert_eq "$(jq -r '.runs[0].classes.hosts.state' "$tmp/stdout")" unknown "hosts without a probe"
+assert_eq "$(gojq -r '.runs[0].classes.hosts.state' "$tmp/stdout")" unknown "hosts without a probe"
 
 menace replay "$tmp/policy.json" zzzz
 assert_status 1

@@ -54,8 +54,8 @@ learn -- sh -c 'seq 1 1000 | grep 7 | sort -rn | head -3 >/tmp/o; cat /tmp/o; rm
 assert_eq "$(jq -c 'del(.limits)' "$tmp/policy.json")" "$(jq -c 'del(.limits)' "$tmp/first.json")" \
 	"what is learned again"
 # Sorted as bytes.
-assert_eq "$(jq -r '.paths[].path' "$tmp/first.json")" \
-	"$(jq -r '.paths[].path' "$tmp/first.json" | sort)" "order of paths"
+assert_eq "$(gojq -r '.paths[].path' "$tmp/first.json")" \
+	"$(gojq -r '.paths[].path' "$tmp/first.json" | sort)" "order of paths"
 
 # Addresses that lie in the message, also in those after the first, and one without its family.
 cat >"$tmp/send.py" <<'END'

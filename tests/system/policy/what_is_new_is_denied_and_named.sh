@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A program that does something new after it was learned is denied that, and told what
+# security
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/policy.sh"

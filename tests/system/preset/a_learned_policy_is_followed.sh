@@ -3,7 +3,7 @@
 #
 # A learned policy is checked, brought in and out, and followed by adapt and generate where it knows the
 # state: with the reason, and never against what a run was measured to want
-#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/preset.sh"

@@ -3,7 +3,7 @@
 #
 # A policy is learned from what the store has of runs, is followed by adapt, and is the same each time;
 # where there is nothing to learn from, that is told and nothing is written
-#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/store.sh"
@@ -80,12 +80,12 @@ base='{"CPU_LIMIT": "1", "MEMORY_LIMIT": "512Mi", "THREAT_INTENSITY": 30}'
 echo '{"roi": [0, 0, 0], "memory_usage": [1, 1]}' >"$tmp/metrics.json"
 preset adapt "$base" -m "$tmp/metrics.json" --policy "$tmp/policy.json"
 assert_status 0
-assert_eq "$(jq -r .MEMORY_LIMIT <<<"$stdout")" 1024Mi
+assert_eq "$(gojq -r .MEMORY_LIMIT <<<"$stdout")" 1024Mi
 assert_contains "$stderr" '(policy (up): in the state 0,0,0,0,0,0,0 it gives memory+ 0.75, the most of 2)'
 echo '{"roi": [0, 0, 1], "memory_usage": [1, 0.5]}' >"$tmp/metrics.json"
 preset adapt "$base" -m "$tmp/metrics.json" --policy "$tmp/policy.json" --explain
 assert_status 0
-assert_eq "$(jq -r .MEMORY_LIMIT <<<"$stdout")" 512Mi
+assert_eq "$(gojq -r .MEMORY_LIMIT <<<"$stdout")" 512Mi
 assert_contains "$stderr" 'policy: memory- is worth -0.75'
 assert_contains "$stderr" 'policy: none is worth 0, taken'
 

@@ -3,7 +3,6 @@
 #
 # generate draws from the seed it is given, tells the seed it took, and each preset comes again from
 # the seed that it records
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/preset.sh"

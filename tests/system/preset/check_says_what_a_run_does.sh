@@ -3,7 +3,6 @@
 #
 # What check says of a preset is what menace-run then does: it applies, it refuses with the same
 # words, and by the --best-effort that check names it starts and tells what is missing
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/preset.sh"
@@ -17,9 +16,9 @@ try()
 	local applied names net verdict
 
 	preset check --json --user-misuse "$1"
-	verdict=$(jq -r .verdict <<<"$stdout")
-	names=$(jq -r '[.presets[].best_effort[]] | join(",")' <<<"$stdout")
-	net=$(jq -r '.presets[0].net // "none"' <<<"$stdout")
+	verdict=$(gojq -r .verdict <<<"$stdout")
+	names=$(gojq -r '[.presets[].best_effort[]] | join(",")' <<<"$stdout")
+	net=$(gojq -r '.presets[0].net // "none"' <<<"$stdout")
 	applied=$(jq -c '[.presets[].variables[] | select(.effect == "applied") | .knobs | keys[]] | unique' \
 		<<<"$stdout")
 	case $verdict in
@@ -71,7 +70,7 @@ for bad in '{"CPU_LIMIT": 65}' '{"MEMORY_LIMT": "1Gi"}' '{"FAILURE_MODES": ["dis
 	'{"SANDBOX_DOCKER": 1}'; do
 	preset check --json "$bad"
 	assert_status 2
-	problem=$(jq -r '.presets[0].problems[0]' <<<"$stdout")
+	problem=$(gojq -r '.presets[0].problems[0]' <<<"$stdout")
 	run --preset "$bad" -- true
 	assert_refused "--preset: ${problem#text: }"
 done
@@ -108,6 +107,6 @@ preset show --json --loss-unit fraction '{"PACKET_LOSS": 0.05}'
 assert_eq "$stderr" ""
 
 preset show --json '{"CPU_LIMIT": "0.5"}'
-assert_eq "$(jq -r '.knobs["limits.cpus"].text' <<<"$stdout")" 0.5
-assert_eq "$(jq -r .spec.limits.cpus <<<"$stdout")" 0.5
-assert_eq "$(jq -r .spec.schema <<<"$stdout")" menace.spec/1
+assert_eq "$(gojq -r '.knobs["limits.cpus"].text' <<<"$stdout")" 0.5
+assert_eq "$(gojq -r .spec.limits.cpus <<<"$stdout")" 0.5
+assert_eq "$(gojq -r .spec.schema <<<"$stdout")" menace.spec/1

@@ -3,7 +3,7 @@
 #
 # combine decides each variable by its rule, tells how, and refuses presets that contradict each
 # other; what it makes menace-run takes
-#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/preset.sh"

@@ -3,7 +3,6 @@
 #
 # adapt gives a program that ran out of memory more of it, from a file, a batch and the store, and
 # does not take away what a run used
-#
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # suggest finds whole words in a module's name and text, says where, and its answer is what generate
 # takes
-#
+# sanitizers
 
 . "${0%/*}/../../lib/system.sh"
 . "${0%/*}/../../lib/preset.sh"
