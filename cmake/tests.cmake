@@ -70,9 +70,11 @@ endforeach()
 if(TARGET unit-test-docker-seccomp)
   target_link_libraries(unit-test-docker-seccomp PRIVATE seccomp) # as an engine's runtime does
 endif()
-if(TARGET unit-test-store)
-  target_link_libraries(unit-test-store PRIVATE PkgConfig::SQLITE) # edits databases by itself
-endif()
+foreach(name store store-open)
+  if(TARGET unit-test-${name})
+    target_link_libraries(unit-test-${name} PRIVATE PkgConfig::SQLITE) # edit databases by themselves
+  endif()
+endforeach()
 if(TARGET priv-test-rtnl)
   target_include_directories(priv-test-rtnl SYSTEM PRIVATE ${LIBNL_INCLUDE_DIRS}) # makes requests
   target_link_libraries(priv-test-rtnl PRIVATE ${LIBNL_LIBRARIES})

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Store: making, migrating and refusing databases; retention; verification
+ * Store: verification and retention
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,181 +18,10 @@
 #include "runtime/store/retain.h"
 #include "runtime/store/sign.h"
 #include "runtime/store/verify.h"
+#include "tests/lib/storeedit.h"
 #include "tests/lib/storetree.h"
 
 #define OTHER_HASH "00000000000000000000000000000000000000000000000000000000000000ff"
-#define SECTION_1 "\n--@ 1\nCREATE TABLE a (x);\n"
-
-static struct mr_store *open_store(struct storetree *t)
-{
-	struct mr_error err = MR_ERROR_INIT;
-	struct mr_store *store = NULL;
-
-	if (mr_store_open(&t->place, MR_STORE_WRITE, 200, &store, &err) < 0)
-		fail_msg("%s", err.msg);
-	return store;
-}
-
-/* sha256(TEXT): with it somebody with an editor makes a row that fits to its hash. */
-static void sql_sha256(sqlite3_context *context, int n, sqlite3_value **values)
-{
-	char hash[MR_HASH_HEX_SIZE];
-
-	(void)n;
-	mr_hash_hex(sqlite3_value_text(values[0]), (size_t)sqlite3_value_bytes(values[0]), hash);
-	sqlite3_result_text(context, hash, -1, SQLITE_TRANSIENT);
-}
-
-/* As somebody with an editor would. */
-static void edit(const struct storetree *t, const char *sql)
-{
-	char *message = NULL;
-	sqlite3 *db = NULL;
-
-	assert_int_equal(sqlite3_open(t->place.db, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_create_function(db, "sha256", 1, SQLITE_UTF8, NULL, sql_sha256,
-						 NULL, NULL),
-			 SQLITE_OK);
-	if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
-		fail_msg("%s: %s", sql, message);
-	sqlite3_close(db);
-}
-
-static void assert_fails(struct storetree *t, enum mr_store_mode mode, const char *text)
-{
-	struct mr_error err = MR_ERROR_INIT;
-	struct mr_store *store = NULL;
-
-	assert_true(mr_store_open(&t->place, mode, 50, &store, &err) < 0);
-	assert_null(store);
-	if (!strstr(err.msg, text))
-		fail_msg("\"%s\" does not say \"%s\"", err.msg, text);
-}
-
-static void a_new_store_is_ours_alone(void **state)
-{
-	struct mr_error err = MR_ERROR_INIT;
-	struct mr_store *store = NULL;
-	struct storetree t;
-	struct stat st;
-
-	(void)state;
-	storetree_make(&t);
-	assert_int_equal(mr_store_open(&t.place, MR_STORE_READ, 50, &store, &err), 1);
-	store = mr_store_close(open_store(&t));
-	assert_int_equal(stat(t.place.db, &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	assert_int_equal(mr_store_open(&t.place, MR_STORE_READ, 50, &store, &err), 0);
-	store = mr_store_close(store);
-	store = mr_store_close(open_store(&t)); /* again: nothing to do */
-	storetree_remove(&t);
-}
-
-static void what_cannot_be_used_is_left_as_it_is(void **state)
-{
-	static const char foreign[] =
-		"this is no database, but somebody's file of more than "
-		"a hundred bytes, which must not be lost for any reason at all";
-	mr_auto_free char *text = NULL;
-	struct mr_error err = MR_ERROR_INIT;
-	struct storetree t;
-	size_t size = 0;
-
-	(void)state;
-	storetree_make(&t);
-	temptree_file(t.tree.fd, "s.db", foreign);
-	assert_fails(&t, MR_STORE_WRITE, "is no database or is damaged, and was left as it is");
-	assert_fails(&t, MR_STORE_READ, "is no database or is damaged, and was left as it is");
-	assert_int_equal(mr_read_whole_file(t.place.db, 4096, &text, &size, &err), 0);
-	assert_string_equal(text, foreign);
-	assert_int_equal(unlinkat(t.tree.fd, "s.db", 0), 0);
-
-	edit(&t, "CREATE TABLE theirs (x)");
-	assert_fails(&t, MR_STORE_WRITE, "is a database of something else");
-	edit(&t, "PRAGMA user_version = 1");
-	assert_fails(&t, MR_STORE_WRITE, "is a database of something else");
-	assert_int_equal(unlinkat(t.tree.fd, "s.db", 0), 0);
-
-	mr_store_close(open_store(&t));
-	edit(&t, "PRAGMA user_version = 99");
-	assert_fails(&t, MR_STORE_WRITE, "has schema version 99, this program knows up to 5");
-	assert_fails(&t, MR_STORE_READ, "has schema version 99, this program knows up to 5");
-	storetree_remove(&t);
-}
-
-static void a_link_or_a_folder_is_no_store(void **state)
-{
-	struct storetree t;
-
-	(void)state;
-	storetree_make(&t);
-	assert_int_equal(symlinkat("elsewhere", t.tree.fd, "s.db"), 0);
-	assert_fails(&t, MR_STORE_WRITE, "is not a regular file");
-	assert_int_equal(faccessat(t.tree.fd, "elsewhere", F_OK, 0), -1);
-	assert_int_equal(unlinkat(t.tree.fd, "s.db", 0), 0);
-	temptree_mkdir(t.tree.fd, "s.db");
-	assert_fails(&t, MR_STORE_WRITE, "is not a regular file");
-	storetree_remove(&t);
-}
-
-static void a_locked_store_is_waited_for_and_then_told(void **state)
-{
-	struct mr_error err = MR_ERROR_INIT;
-	struct mr_store *one, *two;
-	struct storetree t;
-
-	(void)state;
-	storetree_make(&t);
-	one = open_store(&t);
-	two = open_store(&t);
-	assert_int_equal(mr_store_begin(one, &err), 0);
-	assert_int_equal(mr_store_begin(two, &err), -EBUSY);
-	assert_non_null(strstr(err.msg, "is locked by another process; try again"));
-	mr_store_rollback(one);
-	assert_int_equal(mr_store_begin(two, &err), 0);
-	mr_store_close(one);
-	mr_store_close(two);
-	storetree_remove(&t);
-}
-
-static void migrations_go_on_where_they_are_and_are_whole(void **state)
-{
-	static const char two[] =
-		SECTION_1 "\n--@ 2\nALTER TABLE a ADD y;\nINSERT INTO a VALUES (1, 2);\n";
-	static const char broken[] =
-		SECTION_1 "\n--@ 2\nALTER TABLE a ADD y;\nINSERT INTO a VALUES (1, 2);\n"
-			  "\n--@ 3\nCREATE TABLE b (z);\nSYNTAX ERROR;\n";
-	struct mr_error err = MR_ERROR_INIT;
-	struct mr_store *store = NULL;
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *db = NULL;
-	struct storetree t;
-
-	(void)state;
-	storetree_make(&t);
-	store = open_store(&t);
-	edit(&t, "CREATE TABLE a (x); PRAGMA user_version = 1");
-	assert_true(mr_store_migrate(store, broken, &err) < 0);
-	assert_non_null(strstr(err.msg, "bring to the present schema"));
-	assert_int_equal(mr_store_migrate(store, two, &err), 0);
-	assert_int_equal(mr_store_migrate(store, two, &err), 0); /* nothing to do */
-	mr_store_close(store);
-	assert_int_equal(sqlite3_open(t.place.db, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db,
-					    "SELECT count(*), sum(y), (SELECT user_version FROM "
-					    "pragma_user_version), (SELECT count(*) FROM "
-					    "sqlite_schema WHERE name = 'b') FROM a",
-					    -1, &stmt, NULL),
-			 SQLITE_OK);
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	assert_int_equal(sqlite3_column_int(stmt, 0), 1);
-	assert_int_equal(sqlite3_column_int(stmt, 1), 2);
-	assert_int_equal(sqlite3_column_int(stmt, 2), 2);
-	assert_int_equal(sqlite3_column_int(stmt, 3), 0);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	storetree_remove(&t);
-}
 
 /* --- verification ---------------------------------------------------------- */
 
@@ -797,11 +626,6 @@ static void writers_do_not_lose_each_others_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_store_is_ours_alone),
-		cmocka_unit_test(what_cannot_be_used_is_left_as_it_is),
-		cmocka_unit_test(a_link_or_a_folder_is_no_store),
-		cmocka_unit_test(a_locked_store_is_waited_for_and_then_told),
-		cmocka_unit_test(migrations_go_on_where_they_are_and_are_whole),
 		cmocka_unit_test(every_edit_is_found_and_named),
 		cmocka_unit_test(only_a_checkpoint_proves_the_tail),
 		cmocka_unit_test(a_checkpoint_must_be_whole_ours_and_signed),
