@@ -34,6 +34,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
+#include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
@@ -327,7 +328,7 @@ static int explain_clone(struct mr_child *c, int errnum, struct mr_error *err)
 	return mr_err(err, MR_E_SYS, errnum, "start the sandbox's first process: clone3: %m");
 }
 
-/* 0 in the child. */
+/* Never returns in the child. */
 static int clone_child(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
 {
 	struct mr_clone_args args = {
@@ -351,8 +352,11 @@ static int clone_child(struct mr_child *c, struct mr_launched *l, struct mr_erro
 	}
 	if (pid < 0)
 		return explain_clone(c, errno, err);
+	if (pid == 0)
+		mr_child_main(c);
 	l->clone_ns = mr_now_ns() - then;
-	return (int)pid;
+	l->init_pid = (pid_t)pid;
+	return 0;
 }
 
 /* Beyond what we have open ourselves, so that a request has one program. */
@@ -440,34 +444,64 @@ static int introduce(struct mr_child *c, struct mr_launched *l, struct mr_error 
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "tell the child its ids: %m") : 0;
 }
 
-static int start(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+static int choose_ids(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
 {
 	int r = mr_launch_ids(c->spec, c->opts->slot, &c->ids, err);
 
-	if (r == 0)
-		r = mr_program_resolve(c, err);
-	if (r == 0)
-		r = make_trees(c, l, err);
-	if (r == 0)
-		r = open_channels(c, l, err);
-	l->policy = mr_launch_policy(c->spec);
-	if (r == 0 && mr_seccomp_is_narrowed(&l->policy))
-		r = narrow(c, l, err);
-	if (r < 0)
-		return r;
+	l->ids = c->ids;
+	return r;
+}
+
+static int resolve_program(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	(void)l;
 	c->envp = mr_env_build(c->spec);
+	return mr_program_resolve(c, err);
+}
+
+static int make_policy(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	int r;
+
+	l->policy = mr_launch_policy(c->spec);
+	r = mr_seccomp_is_narrowed(&l->policy) ? narrow(c, l, err) : 0;
 	c->policy = l->policy;
 	c->filter = mr_seccomp_program(&c->policy);
-	l->ids = c->ids;
+	return r;
+}
+
+static int choose_namespaces(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	(void)err;
 	l->takes_netns = c->takes_netns = shares_netns(c);
 	l->namespaces = wanted_namespaces(c);
-	r = clone_child(c, l, err);
-	if (r == 0)
-		mr_child_main(c);
-	if (r < 0)
-		return r;
-	l->init_pid = r;
-	return introduce(c, l, err);
+	return 0;
+}
+
+static const struct parent_step {
+	const char *name;
+	int (*run)(struct mr_child *c, struct mr_launched *l, struct mr_error *err);
+} steps[] = {
+	{ "ids", choose_ids }, /* the trees are shown as theirs */
+	{ "program", resolve_program },
+	{ "trees", make_trees },
+	{ "channels", open_channels },
+	{ "policy", make_policy }, /* may name the channel's descriptor */
+	{ "namespaces", choose_namespaces },
+	{ "clone", clone_child }, /* nothing that could fail before it is left for the child */
+	{ "introduce", introduce },
+};
+MR_DIE_TABLE(parent, steps[0], N_ELEMENTS(steps));
+
+static int start(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(steps); i++) {
+		MR_DIE_AT(parent, steps[i].name);
+		r = steps[i].run(c, l, err);
+	}
+	return r;
 }
 
 int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
@@ -486,7 +520,8 @@ int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
 			      .upper_fd = -1,
 			      .lower_fd = -1,
 			      .shape_fds = { .rtnl = -1, .drop_map = -1 },
-			      .pty_fd = -1 };
+			      .pty_fd = -1,
+			      .listener_fd = -1 };
 	struct mr_launched l = { .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
 	int r = start(&c, &l, err);
 

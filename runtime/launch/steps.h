@@ -46,6 +46,7 @@ struct mr_child {
 	int upper_fd, lower_fd; /* workspace; -1 without */
 	struct mr_emulate_fds shape_fds; /* -1 without conditions of the link */
 	int pty_fd; /* master, -1 without a tty */
+	int listener_fd; /* of the payload's filter, in the payload alone; or -1 */
 	dev_t own_devs[4]; /* file systems in which mount points may be made */
 	unsigned int n_own_devs;
 	struct mr_strv host_mounts; /* mount points below what is shown of the host's system */
@@ -59,6 +60,11 @@ _Noreturn void mr_child_main(struct mr_child *c);
 _Noreturn void mr_init_main(struct mr_child *c);
 
 typedef int mr_step_fn(struct mr_child *c, struct mr_error *err);
+
+struct mr_step {
+	const char *name;
+	mr_step_fn *run;
+};
 
 /* idmap.c */
 mr_step_fn mr_idmap_become;
