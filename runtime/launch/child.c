@@ -300,6 +300,7 @@ _Noreturn void mr_child_main(struct mr_child *c)
 	for (size_t i = 0; r >= 0 && i < N_ELEMENTS(steps); i++) {
 		uint64_t now;
 
+		mr_progress_note(c, i + 1);
 		MR_DIE_AT(child, steps[i].name);
 		r = steps[i].run(c, &failed.error);
 		now = mr_now_ns();

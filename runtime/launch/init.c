@@ -157,11 +157,17 @@ static const struct mr_step steps[] = {
 };
 MR_DIE_TABLE(payload, steps[0], N_ELEMENTS(steps));
 
+const char *mr_init_step_name(size_t i)
+{
+	return i < N_ELEMENTS(steps) ? steps[i].name : NULL;
+}
+
 static void run_payload(struct mr_child *c, struct mr_error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < N_ELEMENTS(steps); i++) {
+		mr_progress_note(c, MR_PROGRESS_PAYLOAD + i);
 		MR_DIE_AT(payload, steps[i].name);
 		r = steps[i].run(c, err);
 	}

@@ -17,10 +17,13 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -36,6 +39,7 @@
 #include "runtime/base/compat.h"
 #include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
+#include "runtime/base/io.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
 #include "runtime/spec/policy.h"
@@ -459,6 +463,18 @@ static int resolve_program(struct mr_child *c, struct mr_launched *l, struct mr_
 	return mr_program_resolve(c, err);
 }
 
+/* A child that is killed says nothing: where it was is read here. */
+static int share_progress(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	void *memory = mmap(NULL, sizeof(*l->progress), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return mr_err(err, MR_E_SYS, errno, "share memory with the sandbox: mmap: %m");
+	l->progress = c->progress = memory;
+	return 0;
+}
+
 static int make_policy(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
 {
 	int r;
@@ -486,6 +502,7 @@ static const struct parent_step {
 	{ "program", resolve_program },
 	{ "trees", make_trees },
 	{ "channels", open_channels },
+	{ "progress", share_progress },
 	{ "policy", make_policy }, /* may name the channel's descriptor */
 	{ "namespaces", choose_namespaces },
 	{ "clone", clone_child }, /* nothing that could fail before it is left for the child */
@@ -527,6 +544,7 @@ int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
 
 	free_child(&c);
 	if (r < 0) {
+		mr_launched_find_cause(&l, err);
 		mr_launched_kill(&l);
 		mr_launched_deinit(&l);
 		return r;
@@ -576,8 +594,80 @@ void mr_launched_kill(struct mr_launched *launched)
 		;
 }
 
+static const char *last_step(const struct mr_launched *launched)
+{
+	const uint32_t number =
+		launched->progress ? __atomic_load_n(launched->progress, __ATOMIC_RELAXED) : 0;
+	const char *name = NULL;
+
+	if (number >= MR_PROGRESS_PAYLOAD)
+		name = mr_init_step_name(number - MR_PROGRESS_PAYLOAD);
+	else if (number > 0)
+		name = mr_launch_step_name(number - 1);
+	return name ? name : "none";
+}
+
+int mr_launched_killed(const struct mr_launched *launched, const char *who, struct mr_error *err)
+{
+	return mr_err(err, MR_E_SYS, ESRCH, "%s was killed during set-up, at step %s", who,
+		      last_step(launched));
+}
+
+/* In the kernel's exit already (PF_EXITING), whatever made it end. */
+static bool is_exiting(pid_t pid)
+{
+	const unsigned int exiting = 0x4;
+	char path[32], text[1024];
+	const char *end;
+	unsigned int flags = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (mr_read_file_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return false;
+	end = strrchr(text, ')'); /* of the name, which may hold anything */
+	return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       (flags & exiting);
+}
+
+/* A process that exits leaves its namespaces before its sockets are closed, so who does not find these
+ * may be too early for the end of file. */
+static void await_end(const struct mr_launched *launched)
+{
+	struct pollfd p = { .fd = launched->sync_fd, .events = POLLIN };
+
+	while (is_exiting(launched->init_pid) && poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
+void mr_launched_find_cause(const struct mr_launched *launched, struct mr_error *err)
+{
+	struct mr_error unused;
+	struct mr_sync_msg msg;
+	int fds[8], r;
+
+	while (launched->init_pid > 0 && launched->sync_fd >= 0) {
+		await_end(launched);
+		r = mr_sync_recv(launched->sync_fd, &msg, MSG_DONTWAIT, fds, NULL, &unused);
+		if (r == 0)
+			mr_launched_killed(launched, "the sandbox's init", err);
+		if (r <= 0)
+			return;
+		for (size_t i = 0; i < N_ELEMENTS(fds); i++)
+			mr_close(fds[i]);
+		if (msg.type == MR_SYNC_EXITED)
+			mr_launched_killed(launched, "the program's process", err);
+		if (msg.type == MR_SYNC_FAILED)
+			*err = msg.error;
+		if (msg.type == MR_SYNC_EXITED || msg.type == MR_SYNC_FAILED)
+			return;
+	}
+}
+
 void mr_launched_deinit(struct mr_launched *launched)
 {
+	if (launched->progress)
+		munmap(launched->progress, sizeof(*launched->progress));
+	launched->progress = NULL;
 	launched->pidfd = mr_close(launched->pidfd);
 	launched->sync_fd = mr_close(launched->sync_fd);
 	launched->go_fd = mr_close(launched->go_fd);

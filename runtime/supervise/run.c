@@ -132,6 +132,7 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 	mr_clock_read(&run->clock);
 	run->begin_ns = mr_now_ns();
 	if (mr_set_up(run, &err) < 0) {
+		mr_launched_find_cause(&run->launched, &err);
 		fail(run, &err);
 		if (run->launched.pidfd >= 0)
 			mr_launched_kill(&run->launched);
@@ -289,6 +290,13 @@ static void on_drain(struct mr_source *source, uint32_t events)
 
 /* --- transitions ---------------------------------------------------------------- */
 
+static enum mr_run_state fail_set_up(struct mr_run *run, struct mr_error *err)
+{
+	mr_launched_find_cause(&run->launched, err);
+	fail(run, err);
+	return MR_RUN_ENDING;
+}
+
 /* The sandbox's side waits for it. */
 static enum mr_run_state when_relay(struct mr_run *run, struct message *m)
 {
@@ -296,8 +304,7 @@ static enum mr_run_state when_relay(struct mr_run *run, struct message *m)
 
 	if (mr_relay_start(run, &m->msg->relay, m->fds[0], &err) == 0)
 		return MR_RUN_SETTING_UP;
-	fail(run, &err);
-	return MR_RUN_ENDING;
+	return fail_set_up(run, &err);
 }
 
 static struct mr_receipt_input receipt_input(const struct mr_run *run, const struct message *m)
@@ -338,8 +345,7 @@ static enum mr_run_state when_built(struct mr_run *run, struct message *m)
 
 	if (mr_receipt_built(&run->receipt, &in, &err) == 0)
 		return MR_RUN_SETTING_UP;
-	fail(run, &err);
-	return MR_RUN_ENDING;
+	return fail_set_up(run, &err);
 }
 
 static int verify_policy(struct mr_run *run, struct message *m, struct mr_error *err)
@@ -503,8 +509,7 @@ static enum mr_run_state when_ready(struct mr_run *run, struct message *m)
 		return when_let_go(run, m);
 	if (r > 0)
 		return MR_RUN_HELD;
-	fail(run, &err);
-	return MR_RUN_ENDING;
+	return fail_set_up(run, &err);
 }
 
 static enum mr_run_state when_failed(struct mr_run *run, struct message *m)
@@ -523,13 +528,26 @@ static enum mr_run_state when_exited(struct mr_run *run, struct message *m)
 	return MR_RUN_ENDING;
 }
 
+/* The program's process ended before it was the program. */
+static enum mr_run_state when_exited_early(struct mr_run *run, struct message *m)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)m;
+	if (run->facts.kill == MR_KILL_NONE) {
+		mr_launched_killed(&run->launched, "the program's process", &err);
+		fail(run, &err);
+	}
+	return MR_RUN_ENDING;
+}
+
 static enum mr_run_state when_lost_early(struct mr_run *run, struct message *m)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
 	(void)m;
 	if (run->facts.kill == MR_KILL_NONE) {
-		mr_err(&err, MR_E_SYS, ESRCH, "the sandbox's init was killed during set-up");
+		mr_launched_killed(&run->launched, "the sandbox's init", &err);
 		fail(run, &err);
 	}
 	return MR_RUN_ENDING;
@@ -563,7 +581,7 @@ static const struct transition {
 		[EV_BUILT] = { "setting_up.built", when_built },
 		[EV_READY] = { "setting_up.ready", when_ready },
 		[EV_FAILED] = { "setting_up.failed", when_failed },
-		[EV_EXITED] = { "setting_up.exited", when_exited },
+		[EV_EXITED] = { "setting_up.exited", when_exited_early },
 		[EV_LOST] = { "setting_up.lost", when_lost_early },
 		[EV_KILL] = { "setting_up.kill", when_over },
 	},
