@@ -1,15 +1,25 @@
 # menace-run is linked statically: it starts for every run, and loading shared
 # objects would cost as much as making the sandbox.
-add_executable(menace-run tools/menace-run.c tools/single.c tools/batch.c tools/dry_run.c tools/subruns.c
+add_library(menace_run_parts OBJECT tools/single.c tools/batch.c tools/dry_run.c tools/subruns.c
   tools/report.c tools/to_store.c tools/where.c tools/cli.c tools/optable.c tools/options.c
   tools/no_names.c)
 set(no_names -Wl,--wrap=getaddrinfo,--wrap=gethostbyname,--wrap=getprotobyname
   -Wl,--wrap=getprotobynumber,--wrap=dlopen)
-target_link_options(menace-run PRIVATE ${no_names})
-target_link_libraries(menace-run PRIVATE mr_spool mr_backend mr_supervise mr_bpf mr_launch mr_spec mr_cgroups mr_netns mr_base)
-if(MENACE_STATIC)
-  target_link_options(menace-run PRIVATE -static)
-endif()
+add_executable(menace-run tools/menace-run.c)
+# The same with MENACE_TEST_BUILD, for tests that are in every build; not installed.  What has a hook is
+# compiled once more, and linked in place of its twin in a library.
+add_executable(menace-run-test tools/menace-run.c runtime/base/die_at.c
+  runtime/launch/child.c runtime/launch/init.c runtime/launch/launch.c runtime/supervise/end.c
+  runtime/supervise/host.c runtime/supervise/lease.c runtime/supervise/run.c runtime/supervise/set_up.c)
+target_compile_definitions(menace-run-test PRIVATE MENACE_TEST_BUILD=1)
+foreach(program menace-run menace-run-test)
+  target_link_options(${program} PRIVATE ${no_names})
+  target_link_libraries(${program} PRIVATE menace_run_parts mr_spool mr_backend mr_supervise mr_bpf mr_launch
+    mr_spec mr_cgroups mr_netns mr_base)
+  if(MENACE_STATIC)
+    target_link_options(${program} PRIVATE -static)
+  endif()
+endforeach()
 
 # Answers for the network of a sandbox; static, for it starts with a run.
 add_executable(menace-netd tools/menace-netd.c tools/netd_confine.c tools/no_names.c)
@@ -19,6 +29,7 @@ if(MENACE_STATIC)
   target_link_options(menace-netd PRIVATE -static)
 endif()
 add_dependencies(menace-run menace-netd)
+add_dependencies(menace-run-test menace-run) # starts the same programs
 
 # Does runs in containers of a Docker Engine; alone with libcurl, as menace-send is.
 add_executable(menace-docker tools/menace-docker.c tools/docker_tasks.c)

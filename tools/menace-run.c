@@ -24,6 +24,7 @@
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
@@ -219,6 +220,10 @@ int main(int argc, char **argv)
 	struct mr_cli cli;
 	int status;
 
+#ifdef MENACE_TEST_BUILD
+	if (mr_die_at_list())
+		return 0;
+#endif
 	keep_heap();
 	mr_log_init("menace-run", MR_LOG_NOTICE, MR_LOG_TEXT);
 	if (mr_fill_standard_fds(stand_ins, was_closed, &err) < 0 ||

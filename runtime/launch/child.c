@@ -21,6 +21,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
+#include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/launch/caps.h"
@@ -227,10 +228,7 @@ static int drop_capabilities(struct mr_child *c, struct mr_error *err)
 	return c->spec->sandbox_level == 1 ? 0 : mr_caps_drop_all(err);
 }
 
-static const struct step {
-	const char *name;
-	mr_step_fn *run;
-} steps[] = {
+static const struct mr_step steps[] = {
 	{ "join_cgroups",
 	  join_cgroups }, /* before anything is allocated; its descriptors go next */
 	{ "close_inherited", close_inherited }, /* no descriptor of another run or of the caller */
@@ -258,6 +256,7 @@ static const struct step {
 	{ "capabilities", drop_capabilities }, /* last: nothing after it needs any */
 };
 _Static_assert(N_ELEMENTS(steps) <= MR_SYNC_MAX_STEPS, "sync message holds every step's time");
+MR_DIE_TABLE(child, steps[0], N_ELEMENTS(steps));
 
 const char *mr_launch_step_name(size_t i)
 {
@@ -301,6 +300,8 @@ _Noreturn void mr_child_main(struct mr_child *c)
 	for (size_t i = 0; r >= 0 && i < N_ELEMENTS(steps); i++) {
 		uint64_t now;
 
+		mr_progress_note(c, i + 1);
+		MR_DIE_AT(child, steps[i].name);
 		r = steps[i].run(c, &failed.error);
 		now = mr_now_ns();
 		c->built.built.took_ns[i] = (uint32_t)(now - then);

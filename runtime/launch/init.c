@@ -26,6 +26,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
+#include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/seccomp.h"
 #include "runtime/launch/steps.h"
@@ -39,6 +40,17 @@ _Noreturn static void fail(struct mr_child *c, const struct mr_error *err)
 
 	mr_sync_send(c->sync_fd, &msg, NULL, 0);
 	_exit(125);
+}
+
+static int begin_session(struct mr_child *c, struct mr_error *err)
+{
+	(void)c;
+	return setsid() < 0 ? mr_err(err, MR_E_SYS, errno, "setsid: %m") : 0;
+}
+
+static int attach_streams(struct mr_child *c, struct mr_error *err)
+{
+	return c->spec->sandbox_tty ? mr_stdio_open_tty(c, err) : mr_stdio_attach(c, err);
 }
 
 /* As the payload's user and inside its root, so cwd gives no right it would not have. */
@@ -68,10 +80,11 @@ static void set_default(int sig)
 	syscall(SYS_rt_sigaction, sig, &action, NULL, sizeof(action.mask));
 }
 
-static int reset_signals(struct mr_error *err)
+static int reset_signals(struct mr_child *c, struct mr_error *err)
 {
 	sigset_t none;
 
+	(void)c;
 	sigemptyset(&none);
 	for (int sig = 1; sig < _NSIG; sig++)
 		set_default(sig); /* SIGKILL and SIGSTOP refuse: they need nothing */
@@ -80,8 +93,13 @@ static int reset_signals(struct mr_error *err)
 	return 0;
 }
 
+static int load_filter(struct mr_child *c, struct mr_error *err)
+{
+	return mr_seccomp_load(c->filter, &c->listener_fd, err);
+}
+
 /* READY, then wait for the supervisor to have seen what it wants to see. */
-static int wait_for_go(struct mr_child *c, int listener, struct mr_error *err)
+static int wait_for_go(struct mr_child *c, struct mr_error *err)
 {
 	struct mr_sync_msg msg = { .type = MR_SYNC_READY };
 	int fds[2], r;
@@ -89,9 +107,9 @@ static int wait_for_go(struct mr_child *c, int listener, struct mr_error *err)
 	ssize_t got;
 	char go;
 
-	if (listener >= 0) {
+	if (c->listener_fd >= 0) {
 		msg.fds |= MR_SYNC_FD_LISTENER;
-		fds[n++] = listener;
+		fds[n++] = c->listener_fd;
 	}
 	if (c->pty_fd >= 0) {
 		msg.fds |= MR_SYNC_FD_PTY;
@@ -108,31 +126,51 @@ static int wait_for_go(struct mr_child *c, int listener, struct mr_error *err)
 	return 0;
 }
 
-static int run_payload(struct mr_child *c, struct mr_error *err)
+static int limit(struct mr_child *c, struct mr_error *err)
 {
-	int listener = -1, r;
+	return mr_rlimits_apply(c->spec, !c->opts->cgroup, err);
+}
 
-	if (setsid() < 0)
-		return mr_err(err, MR_E_SYS, errno, "setsid: %m");
-	r = c->spec->sandbox_tty ? mr_stdio_open_tty(c, err) : mr_stdio_attach(c, err);
-	if (r == 0)
-		r = enter_cwd(c, err);
-	if (r == 0)
-		r = reset_signals(err);
-	if (r == 0)
-		r = mr_seccomp_load(c->filter, &listener, err);
-	if (r == 0)
-		r = wait_for_go(c, listener, err);
+static int close_rest(struct mr_child *c, struct mr_error *err)
+{
+	return mr_stdio_close_except(&c->sync_fd, 1, err);
+}
+
+static int become_program(struct mr_child *c, struct mr_error *err)
+{
+	return mr_program_exec(c->argv, c->envp, err);
+}
+
+static const struct mr_step steps[] = {
+	{ "session", begin_session },
+	{ "streams", attach_streams },
+	{ "cwd", enter_cwd },
+	{ "signals", reset_signals },
+	{ "filter", load_filter },
+	{ "go", wait_for_go },
 	/* After the filter: its listener is a descriptor, and there may be room for three only.
 	 * After the word to go: a policy may refuse these calls to all but us, and whoever knows
 	 * the difference listens from then on. */
-	if (r == 0)
-		r = mr_rlimits_apply(c->spec, !c->opts->cgroup, err);
-	if (r < 0)
-		return r;
-	/* Whatever is left, the listener and the sync socket first, must not outlive exec. */
-	r = mr_stdio_close_except(&c->sync_fd, 1, err);
-	return r < 0 ? r : mr_program_exec(c->argv, c->envp, err);
+	{ "limits", limit },
+	{ "close", close_rest }, /* the listener and the sync socket first must not outlive exec */
+	{ "exec", become_program }, /* returns only on failure */
+};
+MR_DIE_TABLE(payload, steps[0], N_ELEMENTS(steps));
+
+const char *mr_init_step_name(size_t i)
+{
+	return i < N_ELEMENTS(steps) ? steps[i].name : NULL;
+}
+
+static void run_payload(struct mr_child *c, struct mr_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(steps); i++) {
+		mr_progress_note(c, MR_PROGRESS_PAYLOAD + i);
+		MR_DIE_AT(payload, steps[i].name);
+		r = steps[i].run(c, err);
+	}
 }
 
 /* The children that a process did not wait for are ours, ended as they are, before we learn of its own

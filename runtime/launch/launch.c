@@ -17,10 +17,13 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -34,7 +37,9 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
+#include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
+#include "runtime/base/io.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
 #include "runtime/spec/policy.h"
@@ -327,7 +332,7 @@ static int explain_clone(struct mr_child *c, int errnum, struct mr_error *err)
 	return mr_err(err, MR_E_SYS, errnum, "start the sandbox's first process: clone3: %m");
 }
 
-/* 0 in the child. */
+/* Never returns in the child. */
 static int clone_child(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
 {
 	struct mr_clone_args args = {
@@ -351,8 +356,11 @@ static int clone_child(struct mr_child *c, struct mr_launched *l, struct mr_erro
 	}
 	if (pid < 0)
 		return explain_clone(c, errno, err);
+	if (pid == 0)
+		mr_child_main(c);
 	l->clone_ns = mr_now_ns() - then;
-	return (int)pid;
+	l->init_pid = (pid_t)pid;
+	return 0;
 }
 
 /* Beyond what we have open ourselves, so that a request has one program. */
@@ -440,34 +448,77 @@ static int introduce(struct mr_child *c, struct mr_launched *l, struct mr_error 
 	return r < 0 ? mr_err(err, MR_E_SYS, -r, "tell the child its ids: %m") : 0;
 }
 
-static int start(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+static int choose_ids(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
 {
 	int r = mr_launch_ids(c->spec, c->opts->slot, &c->ids, err);
 
-	if (r == 0)
-		r = mr_program_resolve(c, err);
-	if (r == 0)
-		r = make_trees(c, l, err);
-	if (r == 0)
-		r = open_channels(c, l, err);
-	l->policy = mr_launch_policy(c->spec);
-	if (r == 0 && mr_seccomp_is_narrowed(&l->policy))
-		r = narrow(c, l, err);
-	if (r < 0)
-		return r;
+	l->ids = c->ids;
+	return r;
+}
+
+static int resolve_program(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	(void)l;
 	c->envp = mr_env_build(c->spec);
+	return mr_program_resolve(c, err);
+}
+
+/* A child that is killed says nothing: where it was is read here. */
+static int share_progress(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	void *memory = mmap(NULL, sizeof(*l->progress), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return mr_err(err, MR_E_SYS, errno, "share memory with the sandbox: mmap: %m");
+	l->progress = c->progress = memory;
+	return 0;
+}
+
+static int make_policy(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	int r;
+
+	l->policy = mr_launch_policy(c->spec);
+	r = mr_seccomp_is_narrowed(&l->policy) ? narrow(c, l, err) : 0;
 	c->policy = l->policy;
 	c->filter = mr_seccomp_program(&c->policy);
-	l->ids = c->ids;
+	return r;
+}
+
+static int choose_namespaces(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	(void)err;
 	l->takes_netns = c->takes_netns = shares_netns(c);
 	l->namespaces = wanted_namespaces(c);
-	r = clone_child(c, l, err);
-	if (r == 0)
-		mr_child_main(c);
-	if (r < 0)
-		return r;
-	l->init_pid = r;
-	return introduce(c, l, err);
+	return 0;
+}
+
+static const struct parent_step {
+	const char *name;
+	int (*run)(struct mr_child *c, struct mr_launched *l, struct mr_error *err);
+} steps[] = {
+	{ "ids", choose_ids }, /* the trees are shown as theirs */
+	{ "program", resolve_program },
+	{ "trees", make_trees },
+	{ "channels", open_channels },
+	{ "progress", share_progress },
+	{ "policy", make_policy }, /* may name the channel's descriptor */
+	{ "namespaces", choose_namespaces },
+	{ "clone", clone_child }, /* nothing that could fail before it is left for the child */
+	{ "introduce", introduce },
+};
+MR_DIE_TABLE(parent, steps[0], N_ELEMENTS(steps));
+
+static int start(struct mr_child *c, struct mr_launched *l, struct mr_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(steps); i++) {
+		MR_DIE_AT(parent, steps[i].name);
+		r = steps[i].run(c, l, err);
+	}
+	return r;
 }
 
 int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
@@ -486,12 +537,14 @@ int mr_launch_start(const struct mr_launch_opts *opts, struct mr_launched *ret,
 			      .upper_fd = -1,
 			      .lower_fd = -1,
 			      .shape_fds = { .rtnl = -1, .drop_map = -1 },
-			      .pty_fd = -1 };
+			      .pty_fd = -1,
+			      .listener_fd = -1 };
 	struct mr_launched l = { .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
 	int r = start(&c, &l, err);
 
 	free_child(&c);
 	if (r < 0) {
+		mr_launched_find_cause(&l, err);
 		mr_launched_kill(&l);
 		mr_launched_deinit(&l);
 		return r;
@@ -541,8 +594,80 @@ void mr_launched_kill(struct mr_launched *launched)
 		;
 }
 
+static const char *last_step(const struct mr_launched *launched)
+{
+	const uint32_t number =
+		launched->progress ? __atomic_load_n(launched->progress, __ATOMIC_RELAXED) : 0;
+	const char *name = NULL;
+
+	if (number >= MR_PROGRESS_PAYLOAD)
+		name = mr_init_step_name(number - MR_PROGRESS_PAYLOAD);
+	else if (number > 0)
+		name = mr_launch_step_name(number - 1);
+	return name ? name : "none";
+}
+
+int mr_launched_killed(const struct mr_launched *launched, const char *who, struct mr_error *err)
+{
+	return mr_err(err, MR_E_SYS, ESRCH, "%s was killed during set-up, at step %s", who,
+		      last_step(launched));
+}
+
+/* In the kernel's exit already (PF_EXITING), whatever made it end. */
+static bool is_exiting(pid_t pid)
+{
+	const unsigned int exiting = 0x4;
+	char path[32], text[1024];
+	const char *end;
+	unsigned int flags = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (mr_read_file_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return false;
+	end = strrchr(text, ')'); /* of the name, which may hold anything */
+	return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       (flags & exiting);
+}
+
+/* A process that exits leaves its namespaces before its sockets are closed, so who does not find these
+ * may be too early for the end of file. */
+static void await_end(const struct mr_launched *launched)
+{
+	struct pollfd p = { .fd = launched->sync_fd, .events = POLLIN };
+
+	while (is_exiting(launched->init_pid) && poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
+void mr_launched_find_cause(const struct mr_launched *launched, struct mr_error *err)
+{
+	struct mr_error unused;
+	struct mr_sync_msg msg;
+	int fds[8], r;
+
+	while (launched->init_pid > 0 && launched->sync_fd >= 0) {
+		await_end(launched);
+		r = mr_sync_recv(launched->sync_fd, &msg, MSG_DONTWAIT, fds, NULL, &unused);
+		if (r == 0)
+			mr_launched_killed(launched, "the sandbox's init", err);
+		if (r <= 0)
+			return;
+		for (size_t i = 0; i < N_ELEMENTS(fds); i++)
+			mr_close(fds[i]);
+		if (msg.type == MR_SYNC_EXITED)
+			mr_launched_killed(launched, "the program's process", err);
+		if (msg.type == MR_SYNC_FAILED)
+			*err = msg.error;
+		if (msg.type == MR_SYNC_EXITED || msg.type == MR_SYNC_FAILED)
+			return;
+	}
+}
+
 void mr_launched_deinit(struct mr_launched *launched)
 {
+	if (launched->progress)
+		munmap(launched->progress, sizeof(*launched->progress));
+	launched->progress = NULL;
 	launched->pidfd = mr_close(launched->pidfd);
 	launched->sync_fd = mr_close(launched->sync_fd);
 	launched->go_fd = mr_close(launched->go_fd);

@@ -68,6 +68,7 @@ struct mr_launched {
 	uint64_t clone_ns; /* time clone3 took */
 	bool takes_netns; /* it has none before mr_launch_give_netns(), for which it waits */
 	struct sock_fprog *narrowed; /* of policy.program, owned; or NULL */
+	uint32_t *progress; /* memory shared with the child, see mr_launched_killed(); or NULL */
 };
 
 /* Check what can be known before anything is started: paths exist, the program's file is
@@ -88,6 +89,12 @@ void mr_launched_deinit(struct mr_launched *launched);
 
 /* Names of the child's steps, in order; NULL after the last. */
 const char *mr_launch_step_name(size_t i);
+/* The error of a set-up in which `who`, the sandbox's init or the program's process, was killed: it names
+ * the step that was begun last.  Negative errno. */
+int mr_launched_killed(const struct mr_launched *launched, const char *who, struct mr_error *err);
+/* A failure of ours during set-up may only follow from the end of the sandbox's side: then *err becomes that
+ * side's own error.  Takes the messages that are waiting. */
+void mr_launched_find_cause(const struct mr_launched *launched, struct mr_error *err);
 /* The ids a run of this spec would get. */
 int mr_launch_ids(const struct mr_spec *spec, unsigned int slot, struct mr_ids *ret,
 		  struct mr_error *err);

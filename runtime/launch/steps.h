@@ -46,19 +46,35 @@ struct mr_child {
 	int upper_fd, lower_fd; /* workspace; -1 without */
 	struct mr_emulate_fds shape_fds; /* -1 without conditions of the link */
 	int pty_fd; /* master, -1 without a tty */
+	int listener_fd; /* of the payload's filter, in the payload alone; or -1 */
 	dev_t own_devs[4]; /* file systems in which mount points may be made */
 	unsigned int n_own_devs;
 	struct mr_strv host_mounts; /* mount points below what is shown of the host's system */
 	struct mr_sync_msg built;
+	uint32_t *progress; /* number of the step that was begun last, shared with the supervisor */
 };
+
+/* Numbers of steps: 0 for none, those of child.c from 1, those of the payload from here. */
+#define MR_PROGRESS_PAYLOAD 128
+static inline void mr_progress_note(struct mr_child *c, size_t number)
+{
+	__atomic_store_n(c->progress, (uint32_t)number, __ATOMIC_RELAXED);
+}
 
 /* child.c: never returns. */
 _Noreturn void mr_child_main(struct mr_child *c);
 
 /* init.c: fork the payload, wait, report; never returns. */
 _Noreturn void mr_init_main(struct mr_child *c);
+/* Names of the payload's steps, in order; NULL after the last. */
+const char *mr_init_step_name(size_t i);
 
 typedef int mr_step_fn(struct mr_child *c, struct mr_error *err);
+
+struct mr_step {
+	const char *name;
+	mr_step_fn *run;
+};
 
 /* idmap.c */
 mr_step_fn mr_idmap_become;

@@ -9,25 +9,56 @@
 
 #include "netns/pool.h"
 #include "runtime/base/cleanup.h"
+#include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/supervise/roots.h"
 #include "runtime/supervise/state.h"
 
+static int make_loop(struct mr_run_host *host, struct mr_error *err)
+{
+	return mr_loop_new(&host->loop, err);
+}
+
+static int find_groups(struct mr_run_host *host, struct mr_error *err)
+{
+	return mr_cgroup_detect(&host->cgroups, err);
+}
+
+static int open_leases(struct mr_run_host *host, struct mr_error *err)
+{
+	host->lease_dir = mr_lease_open_dir(err);
+	return host->lease_dir < 0 ? host->lease_dir : 0;
+}
+
+static int sweep(struct mr_run_host *host, struct mr_error *err)
+{
+	return mr_lease_sweep_at_start(host->lease_dir, err);
+}
+
+static int make_pool(struct mr_run_host *host, struct mr_error *err)
+{
+	return geteuid() == 0 ? mr_netns_pool_new(0, &host->netns, err) : 0;
+}
+
+static const struct host_step {
+	const char *name;
+	int (*run)(struct mr_run_host *host, struct mr_error *err);
+} opening[] = {
+	{ "loop", make_loop }, { "groups", find_groups }, { "leases", open_leases },
+	{ "sweep", sweep },    { "netns", make_pool },
+};
+MR_DIE_TABLE(host, opening[0], N_ELEMENTS(opening));
+
 int mr_run_host_open(struct mr_run_host *host, struct mr_error *err)
 {
-	int r;
+	int r = 0;
 
 	*host = (struct mr_run_host){ .lease_dir = -1 };
-	r = mr_loop_new(&host->loop, err);
-	if (r == 0)
-		r = mr_cgroup_detect(&host->cgroups, err);
-	if (r == 0)
-		r = host->lease_dir = mr_lease_open_dir(err);
-	if (r >= 0)
-		r = mr_lease_sweep_at_start(host->lease_dir, err);
-	if (r >= 0 && geteuid() == 0)
-		r = mr_netns_pool_new(0, &host->netns, err);
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(opening); i++) {
+		MR_DIE_AT(host, opening[i].name);
+		r = opening[i].run(host, err);
+	}
 	if (r < 0)
 		mr_run_host_close(host);
 	return r;

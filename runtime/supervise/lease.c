@@ -32,6 +32,7 @@
 #include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
@@ -291,11 +292,44 @@ int mr_lease_remove_files(int dir_fd, const char *id, struct mr_error *err)
 	return remove_folder(dir_fd, name, remove_flat_folder, err);
 }
 
+struct abandoned {
+	int dir_fd, fd; /* the folder of leases, this one */
+	const char *id;
+};
+
+static int sweep_its_groups(const struct abandoned *a, struct mr_error *err)
+{
+	return sweep_groups(a->fd, a->id, err);
+}
+
+static int sweep_its_files(const struct abandoned *a, struct mr_error *err)
+{
+	return mr_lease_remove_files(a->dir_fd, a->id, err);
+}
+
+static int remove_lease(const struct abandoned *a, struct mr_error *err)
+{
+	if (unlinkat(a->dir_fd, a->id, 0) < 0 && errno != ENOENT)
+		return mr_err(err, MR_E_SYS, errno, "remove the lease of run %s: %m", a->id);
+	return 0;
+}
+
+static const struct sweep_step {
+	const char *name;
+	int (*run)(const struct abandoned *a, struct mr_error *err);
+} sweeping[] = {
+	{ "groups", sweep_its_groups },
+	{ "files", sweep_its_files },
+	{ "lease", remove_lease }, /* last: it says what is still to be swept */
+};
+MR_DIE_TABLE(sweep, sweeping[0], N_ELEMENTS(sweeping));
+
 /* 1 swept, 0 in use, negative errno. */
 static int sweep_one(int dir_fd, const char *id, struct mr_error *err)
 {
 	mr_auto_close int fd = openat(dir_fd, id, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	int r;
+	const struct abandoned abandoned = { .dir_fd = dir_fd, .fd = fd, .id = id };
+	int r = 0;
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;
@@ -303,14 +337,11 @@ static int sweep_one(int dir_fd, const char *id, struct mr_error *err)
 		return mr_err(err, MR_E_SYS, errno, "open the lease of run %s: %m", id);
 	if (lock_ofd(fd, SWEEPER) < 0)
 		return 0;
-	r = sweep_groups(fd, id, err);
-	if (r == 0)
-		r = mr_lease_remove_files(dir_fd, id, err);
-	if (r < 0)
-		return r;
-	if (unlinkat(dir_fd, id, 0) < 0 && errno != ENOENT)
-		return mr_err(err, MR_E_SYS, errno, "remove the lease of run %s: %m", id);
-	return 1;
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(sweeping); i++) {
+		MR_DIE_AT(sweep, sweeping[i].name);
+		r = sweeping[i].run(&abandoned, err);
+	}
+	return r < 0 ? r : 1;
 }
 
 static DIR *open_list(int dir_fd, struct mr_error *err)

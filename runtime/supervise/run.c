@@ -23,16 +23,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "netns/pool.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
+#include "runtime/base/die_at.h"
 #include "runtime/base/log.h"
 #include "runtime/base/patience.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/roots.h"
 #include "runtime/supervise/state.h"
-#include "runtime/supervise/trail.h"
 
 #define OOM_LOOKS 10
 
@@ -83,7 +82,7 @@ static void on_empty(struct mr_source *source, uint32_t events);
 static void on_oom(struct mr_source *source, uint32_t events);
 static void on_drain(struct mr_source *source, uint32_t events);
 
-static int watch(struct mr_run *run, struct mr_error *err)
+int mr_run_watch(struct mr_run *run, struct mr_error *err)
 {
 	struct mr_loop *loop = run->host->loop;
 	short oom_events = 0;
@@ -111,81 +110,6 @@ static int watch(struct mr_run *run, struct mr_error *err)
 	return r;
 }
 
-static int launch(struct mr_run *run, struct mr_error *err)
-{
-	int child[3] = { -1, -1, -1 }, feed = -1, source = -1, r;
-	struct mr_launch_opts opts = { .spec = run->spec,
-				       .cgroup = run->cgroup,
-				       .slot = run->opts.slot,
-				       .gives_netns = run->host->netns,
-				       .kept_root = -1 };
-
-	r = mr_streams_open_input(run, &child[0], &feed, &source, err);
-	if (r == 0 && !run->spec->sandbox_tty)
-		r = mr_streams_open_outputs(run, child, err);
-	memcpy(opts.stdio, child, sizeof(child));
-	if (r == 0)
-		mr_failures_change(run, &opts);
-	if (r == 0)
-		r = mr_roots_take(run, &opts, err);
-	if (r == 0)
-		r = mr_launch_start(&opts, &run->launched, err);
-	mr_close(opts.kept_root);
-	for (int i = 0; i < 3; i++)
-		mr_close(child[i]);
-	if (r == 0 && run->launched.takes_netns)
-		r = mr_network_give(run, err);
-	if (r == 0)
-		mr_receipt_begin(&run->receipt, &run->launched);
-	if (r == 0)
-		r = watch(run, err);
-	if (r == 0)
-		r = mr_network_start(run, err);
-	run->in.in_fd = source; /* until it starts */
-	run->in.own_in = mr_streams_own_input(run);
-	run->feed_fd = feed;
-	return r;
-}
-
-static int take_lease(struct mr_run *run, struct mr_error *err)
-{
-	const struct mr_spec *spec = run->spec;
-	const char *program = spec->snippet_path   ? spec->snippet_path
-			      : spec->snippet_code ? spec->lang
-			      : spec->argv.n	   ? spec->argv.v[0]
-						   : NULL;
-	const struct mr_lease_note note = { program, spec->name, run->begin_ns };
-
-	run->lease_fd =
-		mr_lease_take(run->host->lease_dir, run->id, run->host->cgroups, &note, err);
-	return run->lease_fd;
-}
-
-static int start(struct mr_run *run, struct mr_error *err)
-{
-	int r;
-
-	run->start_real_ns = mr_clock_ns(MR_CLOCK_REAL);
-	mr_clock_read(&run->clock);
-	run->begin_ns = mr_now_ns();
-	r = mr_narrowing_begin(run, err);
-	if (r == 0)
-		r = mr_launch_check(run->spec, err);
-	if (r == 0)
-		r = mr_failures_begin(run, err);
-	if (r == 0)
-		r = mr_result_open_keep(run, err);
-	if (r == 0)
-		r = take_lease(run, err);
-	if (r >= 0)
-		r = mr_run_make_group(run, err);
-	run->cgroup_ns = mr_now_ns();
-	/* Before the first process, so that it is in the group that is observed when it is made. */
-	if (r >= 0)
-		mr_run_observe(run);
-	return r < 0 ? r : launch(run, err);
-}
-
 static void finish(struct mr_run *run);
 
 struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *opts)
@@ -204,7 +128,11 @@ struct mr_run *mr_run_start(struct mr_run_host *host, const struct mr_run_opts *
 	run->launched = (struct mr_launched){ .pidfd = -1, .sync_fd = -1, .go_fd = -1 };
 	run->telemetry.requested = (enum mr_telemetry_level)run->spec->telemetry_level;
 	mr_lease_new_id(run->id);
-	if (start(run, &err) < 0) {
+	run->start_real_ns = mr_clock_ns(MR_CLOCK_REAL);
+	mr_clock_read(&run->clock);
+	run->begin_ns = mr_now_ns();
+	if (mr_set_up(run, &err) < 0) {
+		mr_launched_find_cause(&run->launched, &err);
 		fail(run, &err);
 		if (run->launched.pidfd >= 0)
 			mr_launched_kill(&run->launched);
@@ -343,23 +271,6 @@ void mr_streams_progress(struct mr_pump_out *pump, size_t n)
 	handle(run, EV_PROGRESS, NULL);
 }
 
-static uint64_t drain_ns(const struct mr_run *run)
-{
-	return run->spec->limits_drain_ms * 1000000 + 1; /* 0 would disarm */
-}
-
-static void end_streams(struct mr_run *run)
-{
-	struct mr_pump_out *pumps[] = { &run->out, &run->err };
-
-	for (int i = 0; i < 2; i++) {
-		if (run->give_up)
-			mr_pump_out_stop(pumps[i]);
-		else
-			mr_pump_out_cut(pumps[i]);
-	}
-}
-
 static void on_drain(struct mr_source *source, uint32_t events)
 {
 	struct mr_run *run = source->owner;
@@ -373,11 +284,18 @@ static void on_drain(struct mr_source *source, uint32_t events)
 			look_for_oom(run);
 		return;
 	}
-	end_streams(run);
+	mr_end_streams(run);
 	handle(run, EV_PROGRESS, NULL);
 }
 
 /* --- transitions ---------------------------------------------------------------- */
+
+static enum mr_run_state fail_set_up(struct mr_run *run, struct mr_error *err)
+{
+	mr_launched_find_cause(&run->launched, err);
+	fail(run, err);
+	return MR_RUN_ENDING;
+}
 
 /* The sandbox's side waits for it. */
 static enum mr_run_state when_relay(struct mr_run *run, struct message *m)
@@ -386,8 +304,7 @@ static enum mr_run_state when_relay(struct mr_run *run, struct message *m)
 
 	if (mr_relay_start(run, &m->msg->relay, m->fds[0], &err) == 0)
 		return MR_RUN_SETTING_UP;
-	fail(run, &err);
-	return MR_RUN_ENDING;
+	return fail_set_up(run, &err);
 }
 
 static struct mr_receipt_input receipt_input(const struct mr_run *run, const struct message *m)
@@ -428,65 +345,145 @@ static enum mr_run_state when_built(struct mr_run *run, struct message *m)
 
 	if (mr_receipt_built(&run->receipt, &in, &err) == 0)
 		return MR_RUN_SETTING_UP;
-	fail(run, &err);
-	return MR_RUN_ENDING;
+	return fail_set_up(run, &err);
 }
 
-/* The payload is confined and waits: look. */
-static int verify(struct mr_run *run, struct message *m, struct mr_error *err)
+static int verify_policy(struct mr_run *run, struct message *m, struct mr_error *err)
 {
-	const struct mr_notify_payload payload = mr_narrowing_payload(run, m->pid);
-	const struct mr_receipt_input in = receipt_input(run, m);
-	int r;
-
-	run->payload_pid = m->pid;
-	if (!in.has_listener)
+	if (m->fds[4] < 0)
 		mr_receipt_degrade(&run->receipt, "seccomp-listener",
 				   "another seccomp listener is above us: denials are not "
 				   "recorded");
-	r = mr_narrowing_verify(run, err);
-	if (r == 0)
-		r = mr_network_verify(run, err);
-	if (r == 0)
-		r = mr_shaping_begin(run, err);
-	if (r == 0)
-		r = mr_faults_prepare(run, err);
-	if (r == 0)
-		r = mr_receipt_complete(&run->receipt, &in, err);
-	if (r == 0)
-		r = mr_result_hold_tmpfs(run, err);
-	if (r == 0)
-		r = mr_streams_start_input(run, &m->fds[5], err);
-	if (r == 0 && in.has_listener)
-		r = mr_notify_start(&run->notify, run->host->loop, mr_take_fd(m->fds[4]),
-				    run->root_fd, &run->launched.policy, &payload, &run->denials,
-				    err);
+	return mr_narrowing_verify(run, err);
+}
+
+static int verify_network(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	(void)m;
+	return mr_network_verify(run, err);
+}
+
+static int begin_shaping(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	(void)m;
+	return mr_shaping_begin(run, err);
+}
+
+static int prepare_faults(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	(void)m;
+	return mr_faults_prepare(run, err);
+}
+
+static int complete_receipt(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	const struct mr_receipt_input in = receipt_input(run, m);
+
+	return mr_receipt_complete(&run->receipt, &in, err);
+}
+
+static int hold_tmpfs(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	(void)m;
+	return mr_result_hold_tmpfs(run, err);
+}
+
+static int start_input(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	return mr_streams_start_input(run, &m->fds[5], err);
+}
+
+static int start_notify(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	struct mr_notify_payload payload;
+
+	if (m->fds[4] < 0)
+		return 0;
+	payload = mr_narrowing_payload(run, m->pid);
+	return mr_notify_start(&run->notify, run->host->loop, mr_take_fd(m->fds[4]), run->root_fd,
+			       &run->launched.policy, &payload, &run->denials, err);
+}
+
+struct message_step {
+	const char *name;
+	int (*run)(struct mr_run *run, struct message *m, struct mr_error *err);
+};
+
+/* The payload is confined and waits: look, and put in place what it finds from its first instruction. */
+static const struct message_step verification[] = {
+	{ "policy", verify_policy },  { "network", verify_network },   { "shaping", begin_shaping },
+	{ "faults", prepare_faults }, { "receipt", complete_receipt }, { "tmpfs", hold_tmpfs },
+	{ "input", start_input },     { "notify", start_notify },
+};
+MR_DIE_TABLE(verify, verification[0], N_ELEMENTS(verification));
+
+static int verify(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	int r = 0;
+
+	run->payload_pid = m->pid;
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(verification); i++) {
+		MR_DIE_AT(verify, verification[i].name);
+		r = verification[i].run(run, m, err);
+	}
 	return r;
 }
 
-static int let_go(struct mr_run *run, struct mr_error *err)
+static int start_deadlines(struct mr_run *run, struct message *m, struct mr_error *err)
 {
 	int r = mr_run_start_deadlines(run, err);
 
+	(void)m;
 	if (r < 0)
 		return r;
 	/* In place before the first instruction, but counted from it. */
 	run->go_ns = mr_now_ns();
 	mr_deadlines_shift(&run->deadlines, run->go_ns - run->deadlines.start_ns);
-	r = mr_failures_start(run, err);
-	if (r == 0)
-		r = mr_faults_begin(run, err);
-	return r < 0 ? r : mr_launch_go(&run->launched, err);
+	return 0;
 }
 
-static void enter_ending(struct mr_run *run);
+static int start_failures(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	(void)m;
+	return mr_failures_start(run, err);
+}
+
+static int begin_faults(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	(void)m;
+	return mr_faults_begin(run, err);
+}
+
+static int give_word(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	(void)m;
+	return mr_launch_go(&run->launched, err);
+}
+
+static const struct message_step letting_go[] = {
+	{ "deadlines", start_deadlines },
+	{ "failures", start_failures },
+	{ "faults", begin_faults },
+	{ "word", give_word },
+};
+MR_DIE_TABLE(go, letting_go[0], N_ELEMENTS(letting_go));
+
+static int let_go(struct mr_run *run, struct message *m, struct mr_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < N_ELEMENTS(letting_go); i++) {
+		MR_DIE_AT(go, letting_go[i].name);
+		r = letting_go[i].run(run, m, err);
+	}
+	return r;
+}
 
 static enum mr_run_state when_let_go(struct mr_run *run, struct message *m)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
-	(void)m;
-	if (let_go(run, &err) == 0)
+	if (let_go(run, m, &err) == 0)
 		return MR_RUN_RUNNING;
 	fail(run, &err);
 	return MR_RUN_ENDING;
@@ -512,8 +509,7 @@ static enum mr_run_state when_ready(struct mr_run *run, struct message *m)
 		return when_let_go(run, m);
 	if (r > 0)
 		return MR_RUN_HELD;
-	fail(run, &err);
-	return MR_RUN_ENDING;
+	return fail_set_up(run, &err);
 }
 
 static enum mr_run_state when_failed(struct mr_run *run, struct message *m)
@@ -532,13 +528,26 @@ static enum mr_run_state when_exited(struct mr_run *run, struct message *m)
 	return MR_RUN_ENDING;
 }
 
+/* The program's process ended before it was the program. */
+static enum mr_run_state when_exited_early(struct mr_run *run, struct message *m)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	(void)m;
+	if (run->facts.kill == MR_KILL_NONE) {
+		mr_launched_killed(&run->launched, "the program's process", &err);
+		fail(run, &err);
+	}
+	return MR_RUN_ENDING;
+}
+
 static enum mr_run_state when_lost_early(struct mr_run *run, struct message *m)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
 	(void)m;
 	if (run->facts.kill == MR_KILL_NONE) {
-		mr_err(&err, MR_E_SYS, ESRCH, "the sandbox's init was killed during set-up");
+		mr_launched_killed(&run->launched, "the sandbox's init", &err);
 		fail(run, &err);
 	}
 	return MR_RUN_ENDING;
@@ -563,110 +572,64 @@ static enum mr_run_state when_progress(struct mr_run *run, struct message *m)
 	return MR_RUN_ENDING;
 }
 
-static enum mr_run_state (*const transitions[MR_RUN_DONE][EV_COUNT_])(struct mr_run *,
-								      struct message *) = {
+static const struct transition {
+	const char *name; /* the state and the event, for who asks for a death there */
+	enum mr_run_state (*run)(struct mr_run *run, struct message *m);
+} transitions[MR_RUN_DONE][EV_COUNT_] = {
 	[MR_RUN_SETTING_UP] = {
-		[EV_RELAY] = when_relay,
-		[EV_BUILT] = when_built,
-		[EV_READY] = when_ready,
-		[EV_FAILED] = when_failed,
-		[EV_EXITED] = when_exited,
-		[EV_LOST] = when_lost_early,
-		[EV_KILL] = when_over,
+		[EV_RELAY] = { "setting_up.relay", when_relay },
+		[EV_BUILT] = { "setting_up.built", when_built },
+		[EV_READY] = { "setting_up.ready", when_ready },
+		[EV_FAILED] = { "setting_up.failed", when_failed },
+		[EV_EXITED] = { "setting_up.exited", when_exited_early },
+		[EV_LOST] = { "setting_up.lost", when_lost_early },
+		[EV_KILL] = { "setting_up.kill", when_over },
 	},
 	[MR_RUN_HELD] = {
-		[EV_GO] = when_let_go,
-		[EV_FAILED] = when_failed,
-		[EV_EXITED] = when_exited,
-		[EV_LOST] = when_lost_early,
-		[EV_KILL] = when_over,
+		[EV_GO] = { "held.go", when_let_go },
+		[EV_FAILED] = { "held.failed", when_failed },
+		[EV_EXITED] = { "held.exited", when_exited },
+		[EV_LOST] = { "held.lost", when_lost_early },
+		[EV_KILL] = { "held.kill", when_over },
 	},
 	[MR_RUN_RUNNING] = {
-		[EV_FAILED] = when_failed,	/* exec failed */
-		[EV_EXITED] = when_exited,
-		[EV_LOST] = when_over,
-		[EV_KILL] = when_over,
+		[EV_FAILED] = { "running.failed", when_failed }, /* exec failed */
+		[EV_EXITED] = { "running.exited", when_exited },
+		[EV_LOST] = { "running.lost", when_over },
+		[EV_KILL] = { "running.kill", when_over },
 	},
 	[MR_RUN_ENDING] = {
-		[EV_LOST] = when_progress,
-		[EV_PROGRESS] = when_progress,
+		[EV_LOST] = { "ending.lost", when_progress },
+		[EV_PROGRESS] = { "ending.progress", when_progress },
 	},
 };
+MR_DIE_TABLE(run, transitions[0][0], sizeof(transitions) / sizeof(transitions[0][0]));
 
 static void handle(struct mr_run *run, enum event event, struct message *m)
 {
 	enum mr_run_state old = run->state, next = old;
 
-	if (old < MR_RUN_DONE && transitions[old][event])
-		next = transitions[old][event](run, m);
+	if (old < MR_RUN_DONE && transitions[old][event].run) {
+		MR_DIE_AT(run, transitions[old][event].name);
+		next = transitions[old][event].run(run, m);
+	}
 	if (next == old)
 		return;
 	run->state = next;
-	if (next == MR_RUN_ENDING)
-		enter_ending(run);
+	if (next == MR_RUN_ENDING) {
+		mr_end_begin(run);
+		handle(run, EV_PROGRESS, NULL);
+	}
 	if (next == MR_RUN_DONE)
 		finish(run);
 }
 
 /* --- the end --------------------------------------------------------------------- */
 
-static void enter_ending(struct mr_run *run)
-{
-	struct mr_error err = MR_ERROR_INIT;
-
-	run->end_ns = mr_now_ns();
-	mr_ready_stop(&run->ready);
-	mr_failures_stop(run); /* what it has in the group is none of the payload's */
-	if (run->facts.main_ended)
-		mr_result_count_leftovers(run);
-	mr_deadlines_stop(&run->deadlines);
-	if (run->cgroup && mr_cgroup_kill(run->cgroup, &err) < 0)
-		mr_log_warn("run %s: kill the control group: %s", run->id, err.msg);
-	/* Init's death ends the pid namespace: with a group it only makes sure, without it is the way. */
-	if (!run->init_gone && mr_pidfd_send_signal(run->launched.pidfd, SIGKILL) < 0 &&
-	    errno != ESRCH)
-		mr_log_warn("run %s: kill the sandbox's init: %m", run->id);
-	mr_pump_in_stop(&run->in);
-	if (mr_timer_arm(run->drain.fd, run->end_ns + drain_ns(run), &err) < 0)
-		end_streams(run);
-	handle(run, EV_PROGRESS, NULL);
-}
-
-static void close_source(struct mr_run *run, struct mr_source *source)
-{
-	int fd = source->fd;
-
-	mr_loop_remove(run->host->loop, source);
-	mr_close(fd);
-}
-
 static void finish(struct mr_run *run)
 {
-	struct mr_clock_reading now;
-
 	run->state = MR_RUN_DONE;
-	run->done_ns = mr_now_ns();
-	mr_clock_read(&now);
-	run->clock_skew_ns = mr_clock_skew_ns(&run->clock, &now);
-	if (!run->end_ns)
-		run->end_ns = run->done_ns;
-	mr_deadlines_stop(&run->deadlines);
-	mr_notify_stop(&run->notify);
-	mr_pump_in_stop(&run->in);
-	mr_pump_out_stop(&run->out);
-	mr_pump_out_stop(&run->err);
-	close_source(run, &run->drain);
-	mr_loop_remove(run->host->loop, &run->sync);
-	mr_loop_remove(run->host->loop, &run->init);
-	mr_loop_remove(run->host->loop, &run->empty);
-	mr_loop_remove(run->host->loop, &run->oom);
-	mr_network_finish(run);
-	mr_telemetry_finish(&run->telemetry);
-	mr_result_collect(run);
-	run->verdict = mr_verdict_reach(&run->facts);
-	if (run->verdict.exit_status != 0 && run->telemetry.trail)
-		mr_trail_keep_last(run->telemetry.trail);
-	mr_follow_end(run);
+	mr_end_finish(run);
 	if (run->opts.on_done)
 		run->opts.on_done(run, run->opts.owner);
 }
@@ -689,9 +652,7 @@ void mr_run_interrupt(struct mr_run *run, int sig)
 	struct mr_error err;
 
 	if (run->state == MR_RUN_ENDING) { /* the caller's reader may be what holds us */
-		run->give_up = true;
-		if (mr_timer_arm(run->drain.fd, mr_now_ns() + drain_ns(run), &err) < 0)
-			mr_log_warn("run %s: %s", run->id, err.msg);
+		mr_end_hurry(run);
 		return;
 	}
 	if (!run->facts.user_signal)
@@ -729,32 +690,5 @@ struct mr_run *mr_run_free(struct mr_run *run)
 		mr_run_kill_for(run, MR_KILL_USER);
 	while (run->state != MR_RUN_DONE && mr_loop_run_once(run->host->loop, -1, &err) >= 0)
 		;
-	for (size_t i = 0; i < 7; i++)
-		mr_close((int[]){ run->root_fd, run->pool_fd, run->upper_fd, run->lower_fd,
-				  run->pty_fd, run->feed_fd, run->keep_fd }[i]);
-	mr_result_drop_tmpfs(run);
-	mr_shaping_end(run);
-	mr_failures_free(run);
-	mr_faults_free(run);
-	mr_launched_deinit(&run->launched);
-	if (run->netns_fd >= 0)
-		mr_netns_pool_give(run->host->netns, run->netns_fd);
-	if (mr_network_remove_group(run, &err) < 0 || mr_relay_remove_group(run, &err) < 0 ||
-	    (run->cgroup && mr_cgroup_destroy(run->cgroup, &err) < 0))
-		mr_log_warn("run %s: %s; the next start will remove it", run->id, err.msg);
-	else
-		run->lease_fd = mr_lease_release(run->host->lease_dir, run->id, run->lease_fd);
-	mr_cgroup_free(run->cgroup);
-	mr_close(run->lease_fd);
-	mr_capture_deinit(&run->out.capture);
-	mr_capture_deinit(&run->err.capture);
-	mr_denials_deinit(&run->denials);
-	mr_telemetry_deinit(&run->telemetry);
-	mr_changes_deinit(&run->changes);
-	mr_keep_deinit(&run->kept);
-	mr_narrowing_end(run);
-	mr_network_free(run);
-	mr_relay_free(run);
-	free(run);
-	return NULL;
+	return mr_end_undo(run);
 }

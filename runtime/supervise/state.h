@@ -93,6 +93,7 @@ struct mr_run {
 	struct mr_faults faults;
 	struct rusage rusage; /* all processes waited for */
 	bool has_rusage;
+	bool has_left; /* a control group could not be removed: the lease stays, for a sweep */
 	struct mr_cgroup_stats stats;
 	bool has_stats;
 	struct statvfs pool;
@@ -135,6 +136,22 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 /* Take the payload's terminal, if it has one, and pump both ways; else begin to feed its input.  Not
  * before it is certain to start: what was read of the caller's input is gone. */
 int mr_streams_start_input(struct mr_run *run, int *pty, struct mr_error *err);
+/* set_up.c: everything up to the sandbox's first process.  What a failed step leaves is mr_end_undo()'s. */
+int mr_set_up(struct mr_run *run, struct mr_error *err);
+/* run.c: put the sandbox's side, which has just been launched, into the loop. */
+int mr_run_watch(struct mr_run *run, struct mr_error *err);
+
+/* end.c.  Kill all of it; its init's end, the empty group and the drained streams are still to come. */
+void mr_end_begin(struct mr_run *run);
+/* While it is ending: what nobody has read after another drain time is dropped. */
+void mr_end_hurry(struct mr_run *run);
+/* The drain time is over. */
+void mr_end_streams(struct mr_run *run);
+/* Once all has ended, or after a set-up that failed: the facts and the verdict. */
+void mr_end_finish(struct mr_run *run);
+/* Afterwards: everything it has, and itself.  Returns NULL. */
+struct mr_run *mr_end_undo(struct mr_run *run);
+
 /* run.c: something of ours failed in mid-run; it ends with this error, unless it is ending already */
 void mr_run_fail(struct mr_run *run, const struct mr_error *err);
 /* run.c: end it, unless it is ending already; the first cause counts. */

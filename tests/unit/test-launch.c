@@ -399,6 +399,76 @@ static void a_lease_does_not_hold_whoever_looks_at_a_program(void **state)
 	signal(SIGIO, SIG_DFL);
 }
 
+static void steps_have_names_of_their_own(void **state)
+{
+	const char *(*const tables[])(size_t) = { mr_launch_step_name, mr_init_step_name };
+
+	(void)state;
+	for (size_t t = 0; t < N_ELEMENTS(tables); t++) {
+		assert_non_null(tables[t](0));
+		for (size_t i = 0; tables[t](i); i++)
+			for (size_t k = 0; k < i; k++)
+				assert_string_not_equal(tables[t](k), tables[t](i));
+	}
+}
+
+static void a_step_is_named_when_its_process_was_killed(void **state)
+{
+	uint32_t progress = 0;
+	struct mr_launched l = { .init_pid = 1, .sync_fd = -1, .progress = &progress };
+	struct mr_error err;
+
+	(void)state;
+	assert_int_equal(mr_launched_killed(&l, "init", &err), -ESRCH);
+	assert_string_equal(err.msg, "init was killed during set-up, at step none");
+	progress = 1;
+	mr_launched_killed(&l, "init", &err);
+	assert_string_equal(err.msg, "init was killed during set-up, at step join_cgroups");
+	progress = MR_PROGRESS_PAYLOAD;
+	mr_launched_killed(&l, "init", &err);
+	assert_string_equal(err.msg, "init was killed during set-up, at step session");
+	progress = UINT32_MAX; /* what a child says is not trusted */
+	mr_launched_killed(&l, "init", &err);
+	assert_string_equal(err.msg, "init was killed during set-up, at step none");
+}
+
+/* A failure of ours, with this message of the sandbox's side waiting (type 0: it has closed its end). */
+static void find_cause_after(uint32_t type, struct mr_error *err)
+{
+	struct mr_sync_msg msg = { .type = type };
+	struct mr_launched l = { .init_pid = getpid() };
+	int pair[2];
+
+	open_pair(pair);
+	l.sync_fd = pair[0];
+	mr_err(&msg.error, MR_E_KERNEL, EPERM, "hostname: no");
+	mr_err(err, MR_E_SYS, ENOENT, "ours");
+	if (type)
+		assert_int_equal(mr_sync_send(pair[1], &msg, NULL, 0), 0);
+	else
+		pair[1] = mr_close(pair[1]);
+	mr_launched_find_cause(&l, err);
+	mr_close(pair[0]);
+	mr_close(pair[1]);
+}
+
+static void a_failure_that_follows_is_told_as_its_cause(void **state)
+{
+	struct mr_error err;
+
+	(void)state;
+	find_cause_after(MR_SYNC_FAILED, &err);
+	assert_string_equal(err.msg, "hostname: no");
+	assert_int_equal(err.code, MR_E_KERNEL);
+	find_cause_after(MR_SYNC_EXITED, &err);
+	assert_string_equal(err.msg,
+			    "the program's process was killed during set-up, at step none");
+	find_cause_after(0, &err);
+	assert_string_equal(err.msg, "the sandbox's init was killed during set-up, at step none");
+	find_cause_after(MR_SYNC_BUILT, &err); /* it lives, and has not failed */
+	assert_string_equal(err.msg, "ours");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +480,9 @@ int main(void)
 		cmocka_unit_test(sync_carries_descriptors_by_bit),
 		cmocka_unit_test(sync_refuses_a_broken_message),
 		cmocka_unit_test(what_was_said_before_the_end_is_heard),
+		cmocka_unit_test(steps_have_names_of_their_own),
+		cmocka_unit_test(a_step_is_named_when_its_process_was_killed),
+		cmocka_unit_test(a_failure_that_follows_is_told_as_its_cause),
 		cmocka_unit_test(ids_of_slots_differ_and_root_is_refused),
 		cmocka_unit_test(close_except_keeps_exactly_what_is_named),
 		cmocka_unit_test_setup_teardown(the_files_of_a_program_are_those_that_run,
