@@ -3,7 +3,7 @@
  * Limits on the real hierarchies: just under, at, over, absurd and none, for
  * memory, processes and CPU; out of memory seen by event, count and level; and
  * the kill guarantee against a fork bomb, by both ways of killing.
- * kernel
+ * kernel gate
  * security
  */
 #include "tests/priv/test-cgroup.h"

@@ -2,7 +2,7 @@
 /*
  * Life of a group on the real hierarchies: made, named, shared, raced for, swept
  * after its creator died, and gone without a trace.
- * kernel
+ * kernel gate
  * security
  */
 #include "tests/priv/test-cgroup.h"

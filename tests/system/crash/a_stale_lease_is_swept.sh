@@ -4,7 +4,7 @@
 # A lease that nobody holds is swept with the groups of its name; a name that
 # could lead elsewhere is not followed
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"

@@ -4,7 +4,7 @@
 # SIGKILL of menace-run ends every process of the payload, with no new start and
 # whatever the payload ignores, detaches or stops
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/docker.sh"

@@ -4,7 +4,7 @@
 # /dev holds six devices that do no harm, made by us and not by the host, and no others
 # can be made
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 

@@ -4,7 +4,7 @@
 # No namespace but the time of day is shared with the host or with another run, and the
 # receipt tells their true numbers
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 

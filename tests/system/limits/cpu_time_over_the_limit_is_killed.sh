@@ -3,7 +3,7 @@
 #
 # One process: ended when its budget is used up, with the reason
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

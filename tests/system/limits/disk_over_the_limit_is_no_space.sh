@@ -3,7 +3,7 @@
 #
 # The write fails with ENOSPC; the program's own status stays and the reason names the limit
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # Exactly the limit leaves no page for the program itself
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # After an OOM kill the rest of the tree does not go on half dead
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # One more fork fails with EAGAIN; the program's own status stays, the reason names the limit
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

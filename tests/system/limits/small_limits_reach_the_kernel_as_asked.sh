@@ -4,7 +4,7 @@
 # A tenth of a processor is 10 ms of each 100 ms and never none, four mebibytes are 4194304 bytes: as flags
 # and as variables of a preset, by the kernel's own files while the program runs
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/runs.sh"

@@ -3,7 +3,7 @@
 #
 # Children, daemons and what they started go too
 # security
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

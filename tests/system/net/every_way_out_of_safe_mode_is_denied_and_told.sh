@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Without a network the ways out of an allow-list lead nowhere, either, and each leaves a denial
-# kernel
+# kernel gate
 # security
 
 . "${0%/*}/../../lib/system.sh"

@@ -3,7 +3,7 @@
 #
 # Delays, jitter, another order, a rate, losses with a seed: the receipt has what the kernel was asked for and reads back, no
 # packet is there before its delay is over, none that is not to be is lost, and each is counted; by each engine that delays
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # Daemons forked twice, in sessions of their own, deaf, holding our pipes: the run ends with
 # its main process, they are counted and gone
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/limits.sh"

@@ -3,7 +3,7 @@
 #
 # The program and 200 others one after the other are 201 execs, each an event
 #
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"

@@ -3,7 +3,7 @@
 #
 # A grandchild killed for want of memory is told, though the program ends with 0
 #
-# kernel
+# kernel gate
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/telemetry.sh"
