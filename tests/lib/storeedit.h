@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes to a store that go past the product, as somebody with an editor of databases makes them, for unit tests
+ * A store that is open, and changes to it that go past the product, as somebody with an editor of databases
+ * makes them, for unit tests
  */
 #pragma once
 
@@ -13,6 +14,17 @@
 
 #include "runtime/base/hash.h"
 #include "tests/lib/storetree.h"
+
+/* The store to write to; another writer is waited for 200 ms. */
+static inline struct mr_store *open_store(struct storetree *t)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	struct mr_store *store = NULL;
+
+	if (mr_store_open(&t->place, MR_STORE_WRITE, 200, &store, &err) < 0)
+		fail_msg("%s", err.msg);
+	return store;
+}
 
 /* sha256(TEXT): with it somebody with an editor makes a row that fits to its hash. */
 static inline void sql_sha256(sqlite3_context *context, int n, sqlite3_value **values)

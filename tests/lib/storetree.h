@@ -35,17 +35,6 @@ static inline void storetree_remove(struct storetree *t)
 	temptree_remove(&t->tree);
 }
 
-/* The store to write to; another writer is waited for 200 ms. */
-static inline struct mr_store *open_store(struct storetree *t)
-{
-	struct mr_error err = MR_ERROR_INIT;
-	struct mr_store *store = NULL;
-
-	if (mr_store_open(&t->place, MR_STORE_WRITE, 200, &store, &err) < 0)
-		fail_msg("%s", err.msg);
-	return store;
-}
-
 /* A record with a bit of everything. */
 static inline json_t *make_record(const char *run_id)
 {
