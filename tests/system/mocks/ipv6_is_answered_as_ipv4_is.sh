@@ -3,6 +3,7 @@
 #
 # A mocked name has an IPv6 address too, and a host may be an IPv6 address: the canned answer comes
 # over both families and with TLS, and what is not mocked is denied in both
+# minutes 3
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

@@ -5,6 +5,7 @@
 # without one is refused, and each is one denial with what was asked for
 # security
 # sanitizers
+# minutes 3
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

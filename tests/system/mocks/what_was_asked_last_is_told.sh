@@ -3,6 +3,7 @@
 #
 # A program asks and ends without waiting for an answer, and what answers gets no processor before that: the
 # requests, of more connections than it takes at once, and what was denied are in the result all the same
+# minutes 3
 
 . "${0%/*}/../../lib/system.sh"
 . "$repo/tests/lib/mocks.sh"

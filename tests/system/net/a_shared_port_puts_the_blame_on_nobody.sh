@@ -4,6 +4,7 @@
 # --net allowlist: a datagram's socket is found by its address and port; who only has the same port at
 # another address is not blamed, and where two sockets could have sent it nobody is
 # security
+# minutes 3
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

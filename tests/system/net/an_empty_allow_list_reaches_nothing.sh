@@ -3,6 +3,7 @@
 #
 # --net allowlist: no list and an empty list allow nothing, and rules without the mode are refused
 # security
+# minutes 3
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"

@@ -4,6 +4,7 @@
 # --net allowlist: a program that asks for what it may not and ends at once, while menace-netd gets no processor:
 # the denial is in the result all the same
 # security
+# minutes 3
 
 . "${0%/*}/../../lib/outside.sh"
 . "${0%/*}/../../lib/system.sh"
