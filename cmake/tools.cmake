@@ -1,6 +1,6 @@
 # menace-run is linked statically: it starts for every run, and loading shared
 # objects would cost as much as making the sandbox.
-add_library(menace_run_parts OBJECT tools/single.c tools/batch.c tools/dry_run.c tools/subruns.c
+add_library(menace_run_parts OBJECT tools/single.c tools/result_file.c tools/batch.c tools/dry_run.c tools/subruns.c
   tools/report.c tools/to_store.c tools/where.c tools/cli.c tools/optable.c tools/options.c
   tools/no_names.c)
 set(no_names -Wl,--wrap=getaddrinfo,--wrap=gethostbyname,--wrap=getprotobyname

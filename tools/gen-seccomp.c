@@ -99,7 +99,7 @@ enum leaf_kind { LEAF_RETURN, LEAF_POINTER, LEAF_CHECKS };
 struct segment {
 	uint32_t first; /* up to the next segment's first */
 	enum leaf_kind kind;
-	uint32_t ret; /* LEAF_RETURN and LEAF_POINTER */
+	uint32_t ret; /* LEAF_CHECKS: of what its checks let pass */
 	unsigned int arg; /* LEAF_POINTER */
 };
 
@@ -218,25 +218,27 @@ static const struct check *check_before(const struct check *c, uint32_t nr, unsi
 	return NULL;
 }
 
-static uint32_t check_return(const struct check *c, enum mr_seccomp_net net)
+static uint32_t check_return(const struct check *c, uint32_t pass, enum mr_seccomp_net net)
 {
 	if (c->errnum == SOCKET)
 		return net == MR_SECCOMP_NET_ALLOW
 			       ? SECCOMP_RET_ALLOW
 			       : SECCOMP_RET_USER_NOTIF | MR_SECCOMP_ALONE_ALLOW;
-	return c->errnum == PASS ? SECCOMP_RET_ALLOW : SECCOMP_RET_USER_NOTIF | c->errnum;
+	return c->errnum == PASS ? pass : SECCOMP_RET_USER_NOTIF | c->errnum;
 }
 
-static size_t emit_checks(struct program *p, uint32_t nr, const struct mr_seccomp_policy *policy)
+static size_t emit_checks(struct program *p, const struct segment *s,
+			  const struct mr_seccomp_policy *policy)
 {
 	const unsigned int level = policy->level;
-	size_t next = emit_return(p, SECCOMP_RET_ALLOW);
+	const uint32_t nr = s->first;
+	size_t next = emit_return(p, s->ret);
 	const struct check *c = check_before(checks + N_ELEMENTS(checks), nr, level);
 
 	while (c) {
 		const struct check *before = check_before(c, nr, level);
 		const struct test *first = &c->tests[0], *second = &c->tests[1];
-		size_t yes = emit_return(p, check_return(c, policy->net));
+		size_t yes = emit_return(p, check_return(c, s->ret, policy->net));
 
 		next = near_label(p, next);
 		yes = emit_test(p, second, false, yes, next);
@@ -267,7 +269,7 @@ static size_t emit_leaf(struct program *p, const struct segment *s,
 	case LEAF_POINTER:
 		return emit_pointer(p, s);
 	case LEAF_CHECKS:
-		return emit_checks(p, s->first, policy);
+		return emit_checks(p, s, policy);
 	}
 	die("unknown kind of leaf", "program");
 }
@@ -356,13 +358,13 @@ static struct segment judge(uint32_t nr, const struct mr_seccomp_policy *policy)
 		return s;
 	}
 	s.ret = w ? watch_return(w) : SECCOMP_RET_ALLOW;
-	if (w && has_checks(nr, policy->level))
-		die("a call is both checked and watched", "syscalls.def");
-	if (w && w->non_null >= 0) {
+	if (has_checks(nr, policy->level)) {
+		s.kind = LEAF_CHECKS;
+		if (w && w->non_null >= 0)
+			die("a call is both checked and watched for a pointer", "syscalls.def");
+	} else if (w && w->non_null >= 0) {
 		s.kind = LEAF_POINTER;
 		s.arg = (unsigned int)w->non_null;
-	} else if (!w && has_checks(nr, policy->level)) {
-		s.kind = LEAF_CHECKS;
 	}
 	return s;
 }

@@ -29,6 +29,7 @@
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
+#include "tools/result_file.h"
 #include "tools/session.h"
 #include "tools/subruns.h"
 
@@ -173,9 +174,13 @@ static int check_ready_fds(const struct mr_ready_fds *fds, struct mr_error *err)
 static int run(struct mr_cli *cli)
 {
 	struct mr_error err = MR_ERROR_INIT;
+	mr_cleanup(mr_result_file_deinit) struct mr_result_file file = MR_RESULT_FILE_INIT;
 	struct mr_run_host host;
 	int status, r;
 
+	/* First of all, so that no failure behind it leaves an old result. */
+	if (!cli->batch && !cli->dry_run && mr_result_file_open(cli, &file, &err) < 0)
+		return mr_session_fail(&err);
 	if ((cli->snippet_from_stdin && read_snippet(cli, &err) < 0) ||
 	    (cli->batch && refuse_closed_batch(&err) < 0) || check_ready_fds(&cli->ready, &err) < 0)
 		return mr_session_fail(&err);
@@ -191,7 +196,7 @@ static int run(struct mr_cli *cli)
 	} else if (cli->batch) {
 		status = mr_batch_main(&host, cli);
 	} else {
-		status = mr_single_main(&host, cli);
+		status = mr_single_main(&host, cli, &file);
 	}
 	mr_run_host_close(&host);
 	return status;

@@ -14,9 +14,10 @@
 
 struct json_t;
 struct mr_error;
+struct mr_result_file;
 
-/* single.c: one run in the foreground; exit status. */
-int mr_single_main(struct mr_run_host *host, struct mr_cli *cli);
+/* single.c: one run in the foreground, whose result goes to the file; exit status. */
+int mr_single_main(struct mr_run_host *host, struct mr_cli *cli, struct mr_result_file *file);
 /* batch.c: specs as lines on standard input, results as lines on standard output; exit status. */
 int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli);
 /* dry_run.c: the resolved spec and what this host can enforce; exit status. */

@@ -24,8 +24,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
-#include "runtime/base/units.h"
-#include "runtime/supervise/links.h"
+#include "tools/result_file.h"
 #include "tools/session.h"
 #include "tools/to_store.h"
 #include "tools/where.h"
@@ -36,8 +35,7 @@ struct single {
 	struct mr_where where;
 	json_t *refused; /* result of our own, which was refused */
 	struct mr_source signals;
-	int json_fd; /* -1: no result asked */
-	bool json_own;
+	struct mr_result_file *file; /* of the result; the caller's */
 	bool raw; /* the caller's terminal is in raw mode */
 	struct termios saved;
 };
@@ -107,78 +105,6 @@ static void on_signal(struct mr_source *source, uint32_t events)
 	}
 }
 
-/* Never waiting for the reader of a fifo: it may be planted. */
-static int open_json_file(struct single *s, const struct mr_spec *spec, const char *path,
-			  struct mr_error *err)
-{
-	s->json_fd = mr_links_open(spec, path,
-				   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK |
-					   O_CLOEXEC | O_NOCTTY);
-	s->json_own = true;
-	if (s->json_fd < 0 && errno == ENXIO)
-		return mr_err(err, MR_E_USAGE, errno, "--json %s: a fifo that nobody reads", path);
-	if (s->json_fd < 0 && errno == ELOOP)
-		return mr_err(err, MR_E_USAGE, errno,
-			      "--json %s: %m; a link is not written through, nor one followed in a "
-			      "folder that --rw shows",
-			      path);
-	if (s->json_fd < 0 || fcntl(s->json_fd, F_SETFL, 0) < 0)
-		return mr_err(err, MR_E_USAGE, errno, "--json %s: %m", path);
-	return 0;
-}
-
-static int check_json_fd(uint64_t fd, const char *target, struct mr_error *err)
-{
-	mr_auto_free char *what = mr_str_format("--json %s", target);
-
-	return mr_session_check_fd(what, fd, true, err);
-}
-
-/* "-", "FD:N" or a file. Opened before the run, so that a bad target costs nothing. */
-static int open_json_target(struct single *s, const struct mr_cli *cli, struct mr_error *err)
-{
-	const char *target = cli->json_target;
-	uint64_t fd;
-
-	s->json_fd = -1;
-	if (!target)
-		return 0;
-	if (strcmp(target, "-") == 0) {
-		if (mr_session_was_closed(STDOUT_FILENO))
-			return mr_err(err, MR_E_USAGE, EBADF,
-				      "--json -: standard output is closed");
-		s->json_fd = STDOUT_FILENO;
-		return check_json_fd(STDOUT_FILENO, target, err);
-	}
-	if (strncmp(target, "FD:", 3) == 0) {
-		if (mr_units_parse_count(target + 3, &fd, err) < 0)
-			return mr_err_wrap(err, -EINVAL, "--json");
-		s->json_fd = (int)fd;
-		return check_json_fd(fd, target, err);
-	}
-	return open_json_file(s, &cli->spec, target, err);
-}
-
-static int write_result(struct single *s, const char *target, const json_t *result)
-{
-	mr_auto_free char *text = json_dumps(result, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-	int r = text ? 0 : -ENOMEM;
-
-	/* In a folder that the payload may write it could have put something there. EINVAL: no file */
-	if (r == 0 && s->json_own && ftruncate(s->json_fd, 0) < 0 && errno != EINVAL)
-		r = -errno;
-	if (r == 0)
-		r = mr_write_full(s->json_fd, text, strlen(text));
-	if (r == 0)
-		r = mr_write_full(s->json_fd, "\n", 1);
-	if (s->json_own && close(s->json_fd) < 0 && r == 0)
-		r = -errno;
-	s->json_fd = -1;
-	if (r < 0)
-		mr_log_error("--json %s: the result cannot be written: %s", target, strerror(-r));
-	return r;
-}
-
 static const struct mr_error *error_of(const struct single *s)
 {
 	return s->deputy ? mr_deputy_error(s->deputy) : mr_run_error(s->run);
@@ -209,7 +135,8 @@ static int report(struct single *s, const struct mr_cli *cli, struct mr_to_store
 		mr_report_notice(result);
 	if (cli->summary)
 		mr_report_summary(result);
-	if (s->json_fd >= 0 && write_result(s, cli->json_target, result) < 0 && status == 0)
+	if (mr_result_file_is_wanted(s->file) && mr_result_file_write(s->file, result) < 0 &&
+	    status == 0)
 		status = 125;
 	mr_to_store_append(store);
 	return status;
@@ -220,7 +147,7 @@ static int report_run(struct single *s, const struct mr_cli *cli, struct mr_to_s
 	const struct mr_error *failed = error_of(s);
 	int status = s->deputy ? mr_deputy_exit_status(s->deputy) : mr_run_exit_status(s->run);
 
-	if (s->json_fd >= 0 || cli->summary || !store->off ||
+	if (mr_result_file_is_wanted(s->file) || cli->summary || !store->off ||
 	    (status != 0 && mr_log_wants(MR_LOG_NOTICE)))
 		return report(s, cli, store, result_of(s), failed, status);
 	if (failed) /* nobody wants the document: it is not made */
@@ -303,9 +230,9 @@ static int run_somewhere(struct single *s, struct mr_run_host *host, const struc
 	return report_run(s, cli, store);
 }
 
-int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
+int mr_single_main(struct mr_run_host *host, struct mr_cli *cli, struct mr_result_file *file)
 {
-	struct single s = { .signals.fd = -1 };
+	struct single s = { .signals.fd = -1, .file = file };
 	struct mr_to_store store;
 	struct mr_error err = MR_ERROR_INIT;
 	struct mr_run_opts opts = { .spec = &cli->spec,
@@ -315,9 +242,7 @@ int mr_single_main(struct mr_run_host *host, struct mr_cli *cli)
 				    .ready = &cli->ready };
 	int signals, status;
 
-	if (open_json_target(&s, cli, &err) < 0)
-		return mr_session_fail(&err);
-	if (s.json_fd == STDOUT_FILENO)
+	if (file->fd == STDOUT_FILENO)
 		opts.stdout_fd = -1; /* the result alone goes there */
 	if (cli->snippet_from_stdin)
 		opts.stdin_fd = -1; /* used up */

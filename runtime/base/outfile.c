@@ -93,20 +93,13 @@ out:
 	return fd;
 }
 
-int mr_outfile_open(const char *path, unsigned int mode, struct mr_outfile *ret,
-		    struct mr_error *err)
-{
-	return mr_outfile_open_in(-1, path, mode, ret, err);
-}
-
-int mr_outfile_open_in(int folder_fd, const char *path, unsigned int mode, struct mr_outfile *ret,
-		       struct mr_error *err)
+static int open_place(struct mr_outfile *ret, int folder_fd, unsigned int mode,
+		      struct mr_error *err)
 {
 	int r, fd;
 
-	*ret = (struct mr_outfile){ .dir_fd = -1, .path = mr_str_dup(path) };
 	r = open_folder(ret, folder_fd, err);
-	if (r == 0)
+	if (r == 0 && !ret->displaces)
 		r = check_place(ret, err);
 	fd = r < 0 ? r : open_nameless(ret, mode, err);
 	if (fd >= 0) {
@@ -116,6 +109,26 @@ int mr_outfile_open_in(int folder_fd, const char *path, unsigned int mode, struc
 	}
 	mr_outfile_deinit(ret);
 	return fd;
+}
+
+int mr_outfile_open(const char *path, unsigned int mode, struct mr_outfile *ret,
+		    struct mr_error *err)
+{
+	return mr_outfile_open_in(-1, path, mode, ret, err);
+}
+
+int mr_outfile_open_in(int folder_fd, const char *path, unsigned int mode, struct mr_outfile *ret,
+		       struct mr_error *err)
+{
+	*ret = (struct mr_outfile){ .dir_fd = -1, .path = mr_str_dup(path) };
+	return open_place(ret, folder_fd, mode, err);
+}
+
+int mr_outfile_open_over(int folder_fd, const char *path, unsigned int mode, struct mr_outfile *ret,
+			 struct mr_error *err)
+{
+	*ret = (struct mr_outfile){ .dir_fd = -1, .path = mr_str_dup(path), .displaces = true };
+	return open_place(ret, folder_fd, mode, err);
 }
 
 static int give_name(struct mr_outfile *file, struct mr_error *err)
@@ -138,11 +151,21 @@ static int flush(struct mr_outfile *file, struct mr_error *err)
 {
 	bool lost = ferror(file->stream);
 
-	if (fflush(file->stream) != 0 || fsync(fileno(file->stream)) < 0)
+	if (fflush(file->stream) != 0 || (!file->displaces && fsync(fileno(file->stream)) < 0))
 		return mr_err(err, MR_E_SYS, errno, "write %s: %m", file->path);
 	return lost ? mr_err(err, MR_E_SYS, EIO, "write %s: a part of it could not be written",
 			     file->path)
 		    : 0;
+}
+
+/* A folder cannot be replaced by rename(2), so that one would keep the result away. */
+static int take_name(struct mr_outfile *file)
+{
+	if (renameat(file->dir_fd, file->temp, file->dir_fd, file->name) == 0)
+		return 0;
+	if (!file->displaces || errno != EISDIR)
+		return -1;
+	return renameat2(file->dir_fd, file->temp, file->dir_fd, file->name, RENAME_EXCHANGE);
 }
 
 int mr_outfile_commit(struct mr_outfile *file, struct mr_error *err)
@@ -155,9 +178,11 @@ int mr_outfile_commit(struct mr_outfile *file, struct mr_error *err)
 		r = give_name(file, err);
 	if (r < 0)
 		return r;
-	if (renameat(file->dir_fd, file->temp, file->dir_fd, file->name) < 0)
+	if (take_name(file) < 0)
 		return mr_err(err, MR_E_SYS, errno, "rename to %s: %m", file->path);
 	file->temp[0] = '\0';
+	if (file->displaces)
+		return 0;
 	if (fsync(file->dir_fd) < 0 && errno != EINVAL) /* EINVAL: not of this file system */
 		return mr_err(err, MR_E_SYS, errno, "write the folder of %s: %m", file->path);
 	return 0;

@@ -8,6 +8,10 @@
  * and the walk to it follows no link, so a link planted in a workspace or an image leads
  * nowhere (CVE-2026-87766).  Places are attached parents first, whatever the order they were
  * given in; hides come last.
+ *
+ * A restriction is of a name: whoever can rename a folder above it, or make the name anew, is
+ * rid of it.  So every folder between it and the writable place that it is in becomes a mount of
+ * its own, which the kernel neither renames nor removes (EBUSY).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -89,8 +94,61 @@ static int open_component(int dir_fd, const char *name, bool dir, const char *de
 	return fd;
 }
 
-/* The object at dest inside, made where make is set. O_PATH descriptor. */
-static int open_dest(struct mr_child *c, const char *dest, bool want_dir, bool make,
+/* The root is read-only in the end, whatever its mount says now. */
+static bool is_writable_place(const struct mr_child *c, int fd, const struct stat *st)
+{
+	struct statvfs fs;
+
+	return st->st_dev != c->own_devs[0] && (fstatvfs(fd, &fs) < 0 || !(fs.f_flag & ST_RDONLY));
+}
+
+/* Make a folder that the program could rename a mount of its own. *dir becomes its root. */
+static int pin_folder(const struct mr_child *c, int *dir, const char *dest, struct mr_error *err)
+{
+	mr_auto_close int tree = -1;
+	struct statx stx;
+	struct stat st;
+	int r;
+
+	if (fstat(*dir, &st) < 0 || statx(*dir, "", AT_EMPTY_PATH, STATX_TYPE, &stx) < 0)
+		return mr_err(err, MR_E_SYS, errno, "%s: stat: %m", dest);
+	if (!is_writable_place(c, *dir, &st) || (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return 0;
+	tree = mr_mountfd_clone(*dir, "", 0, err);
+	if (tree < 0)
+		return mr_err_wrap(err, tree, "%s: hold the folders above", dest);
+	r = mr_mountfd_attach(tree, *dir, dest, err);
+	if (r < 0)
+		return mr_err_wrap(err, r, "hold the folders above");
+	mr_close(*dir);
+	*dir = mr_take_fd(tree);
+	return 0;
+}
+
+/* What is there of dest is not all: nothing to hide, unless the program could make the rest on the host.
+ * In the copy of a workspace and in a tmpfs it may: that is its own, and of a workspace a change that is told. */
+static int refuse_if_makable(const struct mr_child *c, int dir, const char *name, const char *dest,
+			     struct mr_error *err)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return mr_err(err, MR_E_SYS, errno, "%s: stat: %m", dest);
+	if (is_own_dev(c, st.st_dev) || !is_writable_place(c, dir, &st))
+		return -ENOENT;
+	return mr_err(err, MR_E_USAGE, EINVAL,
+		      "%s: %s is not there, and the program could make it in a folder of the host; "
+		      "make it first, or hide a folder above it",
+		      dest, name);
+}
+
+enum how {
+	MAKE = 1, /* what is missing, where that is ours to make */
+	PIN = 2, /* the folders above */
+};
+
+/* The object at dest inside. O_PATH descriptor. -ENOENT without MAKE: nothing is there to hide. */
+static int open_dest(struct mr_child *c, const char *dest, bool want_dir, unsigned int how,
 		     struct mr_error *err)
 {
 	char path[PATH_MAX];
@@ -111,30 +169,34 @@ static int open_dest(struct mr_child *c, const char *dest, bool want_dir, bool m
 		if (strcmp(name, "..") == 0)
 			return mr_err(err, MR_E_USAGE, EINVAL, "%s: '..' is not accepted", dest);
 		fd = open_component(dir, name, !last, dest, &missing, err);
-		if (missing && make) {
+		if (missing && !(how & MAKE))
+			return refuse_if_makable(c, dir, name, dest, err);
+		if (missing) {
 			r = make_component(c, dir, name, !last || want_dir, dest, err);
 			if (r < 0)
 				return r;
 			fd = open_component(dir, name, !last, dest, &missing, err);
 		}
-		if (missing)
-			return -ENOENT;
 		if (fd < 0)
 			return fd;
 		mr_close(dir);
 		dir = fd;
+		r = !last && (how & PIN) ? pin_folder(c, &dir, dest, err) : 0;
+		if (r < 0)
+			return r;
 	}
 	return mr_take_fd(dir);
 }
 
-static int attach_at_dest(struct mr_child *c, int tree, const char *dest, struct mr_error *err)
+static int attach_at_dest(struct mr_child *c, int tree, const char *dest, unsigned int how,
+			  struct mr_error *err)
 {
 	mr_auto_close int target = -1;
 	struct stat st;
 
 	if (fstat(tree, &st) < 0)
 		return mr_err(err, MR_E_SYS, errno, "%s: stat: %m", dest);
-	target = open_dest(c, dest, S_ISDIR(st.st_mode), true, err);
+	target = open_dest(c, dest, S_ISDIR(st.st_mode), MAKE | how, err);
 	return target < 0 ? target : mr_mountfd_attach(tree, target, dest, err);
 }
 
@@ -225,7 +287,7 @@ static int attach_tmpfs(struct mr_child *c, const struct mr_spec_mount *m, size_
 			return mr_err(err, MR_E_SYS, errno, "open %s in the pool: %m", name);
 		tree = mr_mountfd_clone(dir, "", RW_ATTRS, err);
 	}
-	return tree < 0 ? tree : attach_at_dest(c, tree, m->dest, err);
+	return tree < 0 ? tree : attach_at_dest(c, tree, m->dest, 0, err);
 }
 
 static int compare_dest(const void *a, const void *b, void *arg)
@@ -258,7 +320,8 @@ int mr_mounts_spec(struct mr_child *c, struct mr_error *err)
 		if (m->kind == MR_MOUNT_TMPFS)
 			r = attach_tmpfs(c, m, order[i], err);
 		else if (m->kind != MR_MOUNT_HIDE)
-			r = attach_at_dest(c, c->trees[order[i]], m->dest, err);
+			r = attach_at_dest(c, c->trees[order[i]], m->dest,
+					   m->kind == MR_MOUNT_RO ? PIN : 0, err);
 		if (r < 0)
 			return mr_err_wrap(err, r, "mount");
 	}
@@ -276,9 +339,9 @@ int mr_mounts_hide(struct mr_child *c, struct mr_error *err)
 
 		if (m->kind != MR_MOUNT_HIDE)
 			continue;
-		target = open_dest(c, m->dest, false, false, err);
+		target = open_dest(c, m->dest, false, PIN, err);
 		if (target == -ENOENT)
-			continue; /* not there: hidden already, and nothing may be made on the host */
+			continue; /* not there: hidden already */
 		if (target < 0)
 			return mr_err_wrap(err, target, "hide");
 		if (fstat(target, &st) < 0)

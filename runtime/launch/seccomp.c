@@ -333,7 +333,7 @@ static const struct mr_seccomp_rule *find_rule(const struct mr_seccomp_policy *p
 					       uint32_t arch, int nr,
 					       const struct seccomp_data *data)
 {
-	const struct mr_seccomp_rule *rule;
+	const struct mr_seccomp_rule *rule, *check;
 
 	if (arch != AUDIT_ARCH_X86_64)
 		return &rule_i386;
@@ -345,11 +345,15 @@ static const struct mr_seccomp_rule *find_rule(const struct mr_seccomp_policy *p
 		return &rows[nr];
 	if (policy->document && !mr_policy_allows_call(policy->document, (unsigned int)nr))
 		return &unlisted[nr];
+	check = find_check(policy, nr, data);
+	/* A call that a document or a watch shows to us has not been through the level's checks. */
+	if (data && check && check->verdict == MR_SECCOMP_DENY && check->errnum != PASS)
+		return check;
 	rule = find_watch(policy, nr);
 	if (policy->watch_paths && is_path_call(nr) && (!rule || rule->verdict == MR_SECCOMP_OPEN))
 		return &rule_path;
 	if (!rule)
-		rule = find_check(policy, nr, data);
+		rule = check;
 	if (rule && (rule->errnum != PASS || is_asked(policy, rule)))
 		return rule;
 	return policy->record || (policy->watch_writes && mr_seccomp_write(nr)) ? &rule_record

@@ -106,6 +106,13 @@ static char *split(const char *path, char **ret_name)
 	return parent;
 }
 
+int mr_links_open_parent(const struct mr_spec *spec, const char *path, char **ret_name)
+{
+	mr_auto_free char *parent = split(path, ret_name);
+
+	return mr_links_open(spec, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int folder_error(const char *what, const char *path, struct mr_error *err)
 {
 	if (errno == ELOOP)
@@ -119,8 +126,7 @@ static int folder_error(const char *what, const char *path, struct mr_error *err
 int mr_links_make_folder(const struct mr_spec *spec, const char *path, struct mr_error *err)
 {
 	mr_auto_free char *name = NULL;
-	mr_auto_free char *parent = split(path, &name);
-	mr_auto_close int dir = mr_links_open(spec, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	mr_auto_close int dir = mr_links_open_parent(spec, path, &name);
 	int fd;
 
 	if (dir < 0)

@@ -14,6 +14,9 @@ struct mr_spec;
  * which a mount of the spec shows writable.  The descriptor, or -1 with errno: ELOOP for such a
  * link. */
 int mr_links_open(const struct mr_spec *spec, const char *path, int flags);
+/* The folder that the last name of a path is in, opened in the same way, as a place only (O_PATH), and that name in
+ * *ret_name, which is the caller's to free in any case.  -1 with errno. */
+int mr_links_open_parent(const struct mr_spec *spec, const char *path, char **ret_name);
 /* What the program reads, in *ret: the file of the spec, opened in the same way, which *ret_own has from
  * then on, or the caller's stdin_fd (-1: none).  A folder is refused.  0, or a negative errno with
  * MR_E_USAGE. */

@@ -179,7 +179,6 @@ static struct open_args open_arguments(const struct mr_notify *notify, const cha
 {
 	const __u64 *args = notify->req->data.args;
 	struct open_args a = { .dir_fd = (int)args[0], .path = args[1], .flags = (int)args[2] };
-	uint64_t flags = 0;
 
 	if (strcmp(syscall_name, "open") == 0)
 		a = (struct open_args){ .dir_fd = AT_FDCWD,
@@ -189,9 +188,6 @@ static struct open_args open_arguments(const struct mr_notify *notify, const cha
 		a = (struct open_args){ .dir_fd = AT_FDCWD,
 					.path = args[0],
 					.flags = O_CREAT | O_WRONLY | O_TRUNC };
-	else if (strcmp(syscall_name, "openat2") == 0 &&
-		 mr_notify_read_memory(notify, args[2], &flags, sizeof(flags)) == sizeof(flags))
-		a.flags = (int)flags;
 	return a;
 }
 

@@ -142,7 +142,9 @@ static const uint64_t values[] = {
 	132,	     256,
 	8,	     0x20000,
 	0x40000,     0xffffffff,
+	06000,	     02000,
 	04000,	     0x802,
+	0100,	     020200000,
 	0x803,	     0x5412,
 	0x100005412, 0x541c,
 	0x5423,	     0x10000000,
@@ -210,7 +212,7 @@ static void is_never_looser(void **state)
 					.nr = nr,
 					.arch = AUDIT_ARCH_X86_64,
 					.args = { values[i % n], values[i / n % n],
-						  values[i / n / n] },
+						  values[i / n / n], values[(i + i / n) % n] },
 				};
 
 				compare(mr_seccomp_program(&policy), &theirs, level, &data,
@@ -227,7 +229,7 @@ static void allows_what_is_ordinary(void **state)
 {
 	static const struct {
 		const char *name;
-		uint64_t args[3];
+		uint64_t args[4];
 		uint32_t answer;
 	} rows[] = {
 		{ "read", { 0 }, SECCOMP_RET_ALLOW },
@@ -247,6 +249,18 @@ static void allows_what_is_ordinary(void **state)
 		{ "mount", { 0 }, SECCOMP_RET_ERRNO | EPERM },
 		{ "chmod", { 0, 0644 }, SECCOMP_RET_ALLOW },
 		{ "chmod", { 0, 04755 }, SECCOMP_RET_ERRNO | EPERM },
+		{ "chmod", { 0, 02755 }, SECCOMP_RET_ERRNO | EPERM },
+		{ "mknodat", { 0, 0, 06755 }, SECCOMP_RET_ERRNO | EPERM },
+		{ "mknodat", { 0, 0, 0100644 }, SECCOMP_RET_ALLOW },
+		{ "creat", { 0, 0666 }, SECCOMP_RET_ALLOW },
+		{ "open", { 0, 0, 0 }, SECCOMP_RET_ALLOW },
+		{ "open", { 0, 0102, 0666 }, SECCOMP_RET_ALLOW },
+		{ "open", { 0, 0102, 04755 }, SECCOMP_RET_ERRNO | EPERM },
+		{ "openat", { 0, 0, 0, 0 }, SECCOMP_RET_ALLOW },
+		{ "openat", { 0, 0, 0, 0xffffffff }, SECCOMP_RET_ALLOW },
+		{ "openat", { 0, 0, 0102, 0666 }, SECCOMP_RET_ALLOW },
+		{ "openat", { 0, 0, 0102, 02755 }, SECCOMP_RET_ERRNO | EPERM },
+		{ "openat", { 0, 0, 020200002, 04755 }, SECCOMP_RET_ERRNO | EPERM },
 	};
 	mr_auto_json json_t *profile = mr_docker_seccomp(3);
 	struct sock_fprog theirs = compile(profile);

@@ -38,19 +38,16 @@ mkfifo "$tmp/rw/result.json"
 refused "a fifo that nobody reads"
 rm "$tmp/rw/result.json"
 
-# Exchanged while the run goes on: the result is in the file that was opened.
-: >"$tmp/rw/result.json"
-ln "$tmp/rw/result.json" "$tmp/first"
+# Planted while the run goes on: the link is replaced, and nothing is written through it.
 run_plain "$MENACE_RUN" -q -o "$tmp/rw/result.json" --rw "$tmp/rw:/rw" -- sh -c "
-	rm /rw/result.json; ln -s '$tmp/host/file' /rw/result.json"
+	ln -s '$tmp/host/file' /rw/result.json"
 assert_status 0
 assert_eq "$(cat "$tmp/host/file")" "host file" "the file behind"
-assert_eq "$(jq -r .schema "$tmp/first")" menace.result/1 "the result"
+[ -L "$tmp/rw/result.json" ] && fail "the planted link is still there"
+assert_eq "$(jq -r .schema "$tmp/rw/result.json")" menace.result/1 "the result"
 
-# What the payload writes into it first does not stay.
-rm "$tmp/rw/result.json"
-chmod 666 "$tmp/first"
-run_plain "$MENACE_RUN" -q -o "$tmp/first" --rw "$tmp/first:/rw/first" -- sh -c '
-	head -c 100000 /dev/zero >/rw/first; echo "{\"reason\":\"exited\"}" >>/rw/first'
-assert_eq "$(jq -s -r 'length, .[0].schema' "$tmp/first" | tr '\n' ' ')" "1 menace.result/1 " \
-	"documents in the result"
+# What the payload writes under the result's name does not stay.
+run_plain "$MENACE_RUN" -q -o "$tmp/rw/result.json" --rw "$tmp/rw:/rw" -- sh -c '
+	head -c 100000 /dev/zero >/rw/result.json; echo "{\"reason\":\"exited\"}" >>/rw/result.json'
+assert_eq "$(jq -s -r 'length, .[0].schema' "$tmp/rw/result.json" | tr '\n' ' ')" \
+	"1 menace.result/1 " "documents in the result"

@@ -14,7 +14,7 @@ export XDG_RUNTIME_DIR=$tmp/user
 ours=("${as_user[@]}" "$MENACE_RUN" -q --best-effort cgroup)
 
 run_plain "${ours[@]}" -o "$tmp/user/result" --workspace "$tmp/user/work" \
-	--keep-changes "$tmp/user/kept" -- sh -c 'mkdir dir; echo x >dir/file; ln -s x link; chmod 3777 dir/file'
+	--keep-changes "$tmp/user/kept" -- sh -c 'mkdir dir; echo x >dir/file; ln -s x link; chmod 1777 dir/file'
 assert_status 0
 assert_eq "$(find "$tmp/user/result" "$tmp/user/kept" -not \( -user 65534 -group 65534 \))" "" \
 	"files of somebody else"
@@ -33,7 +33,7 @@ assert_refused "make $tmp/group-root/kept: Permission denied"
 assert_absent "$tmp/group-root/kept"
 
 # As root: root's, whatever the payload was.
-run --workspace "$tmp/user/work" --keep-changes "$tmp/kept" -- sh -c 'echo x >file; chmod 3777 file'
+run --workspace "$tmp/user/work" --keep-changes "$tmp/kept" -- sh -c 'echo x >file; chmod 1777 file'
 assert_status 0
 assert_eq "$(find "$result" "$tmp/kept" -not \( -user 0 -group 0 \))" "" "files of somebody else"
 assert_eq "$(find "$tmp/kept" -perm /7000)" "" "special mode bits kept"

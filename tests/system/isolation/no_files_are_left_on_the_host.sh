@@ -18,7 +18,7 @@ unchanged()
 }
 
 run --workspace "$tmp/work" --rw "$tmp/rw:/rw" --ro "$tmp/ro:/ro" --hide /work/.env --hide /work/sub/none/deep \
-	--hide /rw/.git --hide /ro/none --hide /work/file --hide /etc/none -- sh -c 'wc -c </work/file; ls -A /rw /ro'
+	--hide /ro/none --hide /work/file --hide /etc/none -- sh -c 'wc -c </work/file; ls -A /rw /ro'
 assert_status 0
 assert_eq "$stdout" $'0\n/ro:\n\n/rw:' "what is seen"
 unchanged "hiding what is not there"
