@@ -54,7 +54,7 @@ static void read_changes(struct mr_run *run, struct mr_turns *turns)
 
 	if (run->upper_fd < 0)
 		return;
-	opts.userxattr = run->launched.ids.userns;
+	opts.userxattr = keep.userxattr = run->launched.ids.userns;
 	opts.turns = keep.turns = turns;
 	if (mr_changes_scan(run->upper_fd, run->lower_fd, &opts, &run->changes,
 			    &run->changes_error) < 0)
@@ -62,8 +62,10 @@ static void read_changes(struct mr_run *run, struct mr_turns *turns)
 	run->has_changes = true;
 	if (run->keep_fd < 0)
 		return;
-	run->has_kept = mr_keep_changes(run->upper_fd, run->keep_fd, &run->changes, &keep,
+	run->has_kept = mr_keep_changes(run->upper_fd, run->lower_fd, run->keep_fd, &keep,
 					&run->kept, &run->changes_error) == 0;
+	if (run->has_kept)
+		(void)mr_keep_check(&run->kept, &run->changes_error);
 }
 
 /* From outside, through the sandbox's root: the mount is held after its namespace is gone. */
