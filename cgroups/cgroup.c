@@ -44,6 +44,7 @@ struct mr_cgroup {
 	char *path; /* in the v2 hierarchy */
 	uint64_t id;
 	unsigned int extra_pids;
+	int kill_fd; /* cgroup.kill: no kill waits for a descriptor; -1: there is none */
 	char note[160];
 	/* Apart, because asking for it first makes it: the kernel's registration costs as much
 	 * as a group, and most callers read the counters at the end instead. */
@@ -98,6 +99,7 @@ struct mr_cgroup *mr_cgroup_free(struct mr_cgroup *cg)
 		return NULL;
 	for (size_t i = 0; i < cg->n; i++)
 		close_group(&cg->groups[i]);
+	mr_close(cg->kill_fd);
 	if (cg->oom)
 		mr_close(cg->oom->fd);
 	free(cg->oom);
@@ -113,6 +115,7 @@ static struct mr_cgroup *alloc_cgroup(const struct mr_cgroup_host *host, const c
 
 	if (!cg)
 		return NULL;
+	cg->kill_fd = -1;
 	snprintf(cg->name, sizeof(cg->name), "%s", name);
 	cg->oom = calloc(1, sizeof(*cg->oom));
 	if (!cg->oom)
@@ -243,6 +246,15 @@ static int open_file(struct mr_cgroup *cg, struct mr_group *g, struct mr_error *
 	return 0;
 }
 
+/* Before 5.14 there is none, and the list of processes serves. */
+static int open_kill(struct mr_cgroup *cg, struct mr_error *err)
+{
+	cg->kill_fd = openat(cg->groups[0].dir_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+	if (cg->kill_fd < 0 && errno != ENOENT)
+		return mr_err(err, MR_E_SYS, errno, "open cgroup.kill of %s: %m", cg->path);
+	return 0;
+}
+
 static int fill_cgroup(const struct mr_cgroup_host *host, const struct mr_limits *limits,
 		       struct mr_cgroup *cg, struct mr_error *err)
 {
@@ -280,7 +292,7 @@ static int fill_cgroup(const struct mr_cgroup_host *host, const struct mr_limits
 	if (fstat(cg->groups[0].dir_fd, &st) < 0)
 		return mr_err(err, MR_E_SYS, errno, "stat %s: %m", cg->path);
 	cg->id = st.st_ino;
-	return 0;
+	return open_kill(cg, err);
 }
 
 static int check_host(const struct mr_cgroup_host *host, struct mr_error *err)
@@ -496,10 +508,18 @@ int mr_cgroup_show_limits(const struct mr_cgroup *cg, struct mr_cgroup_shown *ro
 	return 0;
 }
 
+/* A group that was found again, as that of a dead run, has no descriptor for it yet. */
+static int write_kill(const struct mr_cgroup *cg)
+{
+	if (cg->kill_fd < 0)
+		return mr_write_file_at(cg->groups[0].dir_fd, "cgroup.kill", "1");
+	return write(cg->kill_fd, "1", 1) < 0 ? -errno : 0;
+}
+
 int mr_cgroup_kill(const struct mr_cgroup *cg, struct mr_error *err)
 {
 	int dir_fd = cg->groups[0].dir_fd;
-	int r = dir_fd < 0 ? 0 : mr_write_file_at(dir_fd, "cgroup.kill", "1");
+	int r = dir_fd < 0 ? 0 : write_kill(cg);
 
 	if (r == -ENOENT) /* before 5.14, or the group is gone and the list is empty */
 		return mr_tree_kill(dir_fd, MR_PATIENCE_MS(CGROUP_KILL), err);

@@ -6,6 +6,8 @@
  * Results come in the order the runs end, with batch_index to tell them apart.
  * Input is read only when a slot is free and output is written without blocking,
  * so neither a fast writer nor a slow reader grows us or delays a deadline.
+ * A run for whose set-up there are too few descriptors, while others have them, waits until one of
+ * these has ended; alone it fails.
  * A line that is no valid spec gives a result with reason setup_error; the exit
  * status is then 2, or 125 when a valid one could not be set up or the input could not
  * be read to its end, else 0.
@@ -44,6 +46,8 @@ struct slot {
 	struct mr_spec spec;
 	uint64_t index;
 	bool taken, done;
+	bool waits; /* for descriptors that other runs have */
+	bool alone; /* no other run went on when it was started */
 };
 
 struct buffer {
@@ -57,6 +61,7 @@ struct batch {
 	struct mr_ready_fds ready;
 	struct slot slots[SLOTS_MAX];
 	unsigned int jobs, busy;
+	unsigned int waiting; /* of the busy slots: their runs are to be started again */
 	struct mr_source input, output, signals;
 	bool input_is_file, input_ended, interrupted;
 	struct mr_sink_fd sink;
@@ -240,6 +245,7 @@ static void start_somewhere(struct batch *b, struct slot *slot, const struct mr_
 	struct mr_error err = MR_ERROR_INIT;
 
 	slot->done = false;
+	slot->alone = b->busy - b->waiting == 1;
 	if (mr_where_next(&slot->where, refused, &err) == 0) {
 		start_chosen(b, slot);
 		return;
@@ -292,6 +298,65 @@ static json_t *result_of(struct slot *slot)
 	return result;
 }
 
+static bool others_have_descriptors(const struct batch *b, const struct slot *slot,
+				    const struct mr_error *failed)
+{
+	return failed && failed->errnum == EMFILE && !b->interrupted &&
+	       (!slot->alone || b->busy - b->waiting > 1);
+}
+
+/* Nothing of it has begun, and what it lacks comes back with the next run that ends. */
+static void wait_for_descriptors(struct batch *b, struct slot *slot)
+{
+	slot->run = mr_run_free(slot->run);
+	slot->deputy = mr_deputy_free(slot->deputy);
+	json_decref(slot->refused);
+	slot->refused = NULL;
+	slot->done = false;
+	slot->waits = true;
+	b->waiting++;
+	mr_log_warn("too few open files are allowed for %u runs at once (ulimit -n): some wait "
+		    "for others to end",
+		    b->jobs);
+}
+
+/* One at a time: the next has its turn when this one runs, or has ended. */
+static void start_waiting(struct batch *b)
+{
+	for (unsigned int i = 0; i < b->jobs; i++) {
+		struct slot *slot = &b->slots[i];
+
+		if (!slot->waits)
+			continue;
+		slot->waits = false;
+		b->waiting--;
+		mr_where_init(&slot->where, &slot->spec, b->cli->cgroup_parent);
+		start_somewhere(b, slot, NULL);
+		return;
+	}
+}
+
+/* The batch ends: they will not be started any more. */
+static void drop_waiting(struct batch *b)
+{
+	struct mr_error err = MR_ERROR_INIT;
+	const int status = b->status;
+
+	mr_err(&err, MR_E_SYS, EINTR, "the batch ended while this run waited for open files");
+	for (unsigned int i = 0; i < b->jobs; i++) {
+		struct slot *slot = &b->slots[i];
+
+		if (!slot->waits)
+			continue;
+		emit_refusal(b, &err, slot->index);
+		mr_spec_deinit(&slot->spec);
+		*slot = (struct slot){ .batch = b };
+		b->busy--;
+		b->waiting--;
+	}
+	b->status = status;
+}
+
 static void collect_slot(struct batch *b, struct slot *slot)
 {
 	const struct mr_error *failed;
@@ -302,6 +367,10 @@ static void collect_slot(struct batch *b, struct slot *slot)
 	if (slot->run)
 		mr_run_collect(slot->run, drive_others, b);
 	failed = slot->deputy ? mr_deputy_error(slot->deputy) : mr_run_error(slot->run);
+	if (others_have_descriptors(b, slot, failed)) {
+		wait_for_descriptors(b, slot);
+		return;
+	}
 	moves = failed && mr_where_may_move(&slot->where, failed);
 	if (failed)
 		refusal = *failed;
@@ -323,14 +392,19 @@ static void collect_slot(struct batch *b, struct slot *slot)
 /* True: something had ended, so there may be room for more. */
 static bool collect(struct batch *b)
 {
-	bool any = false;
+	bool any = false, freed = false;
 
 	for (unsigned int i = 0; i < b->jobs; i++) {
 		if (!b->slots[i].taken || !b->slots[i].done)
 			continue;
 		collect_slot(b, &b->slots[i]);
 		any = true;
+		freed |= !b->slots[i].waits;
 	}
+	if (b->interrupted && b->waiting)
+		drop_waiting(b);
+	else if (b->waiting && (freed || b->busy == b->waiting))
+		start_waiting(b);
 	return any;
 }
 
@@ -407,7 +481,9 @@ static void fill_slots(struct batch *b)
 	struct slot *slot;
 	int r;
 
-	while (!b->interrupted && b->out.end - b->out.at < OUTPUT_HIGH && (slot = free_slot(b))) {
+	/* Those that wait come first. */
+	while (!b->interrupted && b->waiting == 0 && b->out.end - b->out.at < OUTPUT_HIGH &&
+	       (slot = free_slot(b))) {
 		if (take_line(b, slot))
 			continue;
 		if (b->input_ended)
@@ -495,7 +571,7 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 		b->jobs = SLOTS_MAX;
 	b->input_is_file = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode);
 	signals = mr_session_signals(&err);
-	if (signals < 0 || mr_run_host_keep(host, b->jobs, &err) < 0 ||
+	if (signals < 0 || mr_run_host_keep(host, &b->jobs, &err) < 0 ||
 	    mr_sink_fd_open(STDOUT_FILENO, &b->sink, &err) < 0 ||
 	    mr_loop_add(host->loop, &b->signals, signals, EPOLLIN, on_signal, b, &err) < 0) {
 		free(b);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/backend/child.h"
@@ -19,6 +18,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/base/open_files.h"
 #include "runtime/base/rand.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
@@ -489,13 +489,11 @@ static int check_resume(const struct scenario *s, char **words, struct mr_error 
 /* Each copy of a cell takes four. What there are not enough of for fails with its own message. */
 static void allow_descriptors(void)
 {
-	struct rlimit limit;
+	struct mr_error err = MR_ERROR_INIT;
+	uint64_t allowed;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		mr_log_warn("more open files than now: %m");
+	if (mr_open_files_allow(UINT64_MAX, &allowed, &err) < 0)
+		mr_log_warn("more open files than now: %s", err.msg);
 }
 
 /* A preset of the environment would be in both arms. */

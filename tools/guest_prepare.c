@@ -98,12 +98,13 @@ static int open_host(struct mr_error *err)
 void mr_guest_prepare(void)
 {
 	struct mr_error err = MR_ERROR_INIT;
+	unsigned int runs = 1;
 
 	follow_command_line();
 	if (!is_kept)
 		return;
 	wait_for_loader();
-	if (open_host(&err) == 0 && mr_run_host_keep(&host, 1, &err) == 0)
+	if (open_host(&err) == 0 && mr_run_host_keep(&host, &runs, &err) == 0)
 		mr_run_host_prepare(&host, MR_TELEMETRY_DEFAULT);
 	if (has_host)
 		rehearse();

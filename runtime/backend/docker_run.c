@@ -389,6 +389,7 @@ static int take_end(struct run *run, struct mr_error *err)
 	if (r < 0)
 		return r;
 	run->facts.facts.main_ended = true;
+	run->facts.facts.fsize_limited = run->spec->limits_fsize_bytes != MR_UNLIMITED;
 	run->facts.facts.wait_status =
 		status > 128 && status <= 128 + 64 ? status - 128 : status << 8;
 	run->facts.end_ns = mr_now_ns();

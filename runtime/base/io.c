@@ -205,6 +205,13 @@ ssize_t mr_recv_msg(int sock, void *buf, size_t size, int flags, int fds[MR_MSG_
 		return -errno;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
 		take_control(c, fds, &n_fds, &pid);
+	/* The kernel leaves out, and closes, what there is no number for. */
+	if (msg.msg_flags & MSG_CTRUNC) {
+		while (n_fds > 0)
+			mr_close(fds[--n_fds]);
+		*ret_n_fds = 0;
+		return -EMFILE;
+	}
 	*ret_n_fds = n_fds;
 	if (ret_pid)
 		*ret_pid = pid;

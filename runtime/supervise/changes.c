@@ -56,6 +56,7 @@ struct scan {
 	size_t path_bytes; /* kept in rows */
 	size_t name_bytes; /* held for sorting */
 	uint64_t hash_left;
+	int stopped; /* by the sink, which returned this */
 };
 
 /* A directory of upper and what lower has in its place. */
@@ -172,6 +173,13 @@ static void add_change(struct scan *s, struct mr_change *c)
 	s->out->counts[c->kind]++;
 	if (c->errnum)
 		s->out->unreadable++;
+	if (s->opts->sink && s->stopped == 0) {
+		int r;
+
+		c->path = s->path;
+		r = s->opts->sink->take(s->opts->sink->owner, c);
+		s->stopped = r < 0 ? r : 0;
+	}
 	if (rows_are_full(s)) {
 		s->out->truncated = true;
 		free(c->link_target);
@@ -182,6 +190,12 @@ static void add_change(struct scan *s, struct mr_change *c)
 	s->out->rows =
 		mr_str_grow(s->out->rows, s->out->n_rows, &s->rows_cap, sizeof(*s->out->rows));
 	s->out->rows[s->out->n_rows++] = *c;
+}
+
+static void tell_missed(struct scan *s, const char *why, int errnum)
+{
+	if (s->opts->sink)
+		s->opts->sink->miss(s->opts->sink->owner, s->path, why, errnum);
 }
 
 static void add_unreadable(struct scan *s, const struct stat *st, int errnum)
@@ -200,9 +214,11 @@ static void add_deleted(struct scan *s, const struct stat *lower_st)
 	add_change(s, &c);
 }
 
-/* One more entry to look at; false when the bound is reached. */
+/* One more entry to look at; false when the bound is reached, or the sink wants no more. */
 static bool count_visit(struct scan *s)
 {
+	if (s->stopped < 0)
+		return false;
 	if (s->out->visited >= s->opts->max_visited) {
 		s->out->incomplete = s->out->truncated = true;
 		return false;
@@ -391,6 +407,7 @@ static void enter_dir(struct scan *s, const struct level *level, const char *nam
 
 	if (below.depth >= s->opts->max_depth) {
 		s->out->incomplete = s->out->truncated = true;
+		tell_missed(s, "more levels of directories than are entered", 0);
 		return;
 	}
 	below.opaque = level->opaque || is_opaque(s, e->upper);
@@ -408,6 +425,7 @@ static void enter_dir(struct scan *s, const struct level *level, const char *nam
 		return;
 	}
 	s->out->unreadable++;
+	tell_missed(s, "not all that is in the directory can be read", -r);
 	if (rows_before > 0 && strcmp(s->out->rows[rows_before - 1].path, s->path) == 0)
 		s->out->rows[rows_before - 1].errnum = -r;
 }
@@ -548,6 +566,10 @@ int mr_changes_scan(int upper_fd, int lower_fd, const struct mr_changes_opts *op
 	root.opaque = is_opaque(&s, upper_fd);
 	r = scan_dir(&s, &root);
 	free(s.path);
+	if (s.stopped < 0) {
+		mr_changes_deinit(&out);
+		return s.stopped;
+	}
 	if (r < 0) {
 		mr_changes_deinit(&out);
 		return mr_err(err, MR_E_SYS, -r, "read the workspace's changes: %m");

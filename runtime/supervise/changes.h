@@ -60,6 +60,17 @@ struct mr_change {
 	int errnum; /* what could not be read, or 0 */
 };
 
+/* Who takes each change as it is found, however few rows are kept.  Entries of a directory come
+ * behind the directory's own change, and all of them before what is beside the directory. */
+struct mr_changes_sink {
+	/* c->path and what else it points to is the scan's.  Negative, with the error of the
+	 * caller of the scan filled, ends the scan with that. */
+	int (*take)(void *owner, const struct mr_change *c);
+	/* What is in the directory path was not looked at, or not all of it.  errnum may be 0. */
+	void (*miss)(void *owner, const char *path, const char *why, int errnum);
+	void *owner;
+};
+
 struct mr_changes_opts {
 	size_t max_entries; /* rows */
 	size_t max_path_bytes; /* paths and link targets of all rows together */
@@ -70,6 +81,7 @@ struct mr_changes_opts {
 	bool userxattr; /* the overlay was mounted with userxattr: its marks are user.overlay.*,
 			   which otherwise the payload could forge; else trusted.overlay.* */
 	struct mr_turns *turns; /* for whoever waits meanwhile, or NULL */
+	const struct mr_changes_sink *sink; /* or NULL */
 };
 
 #define MR_CHANGES_OPTS_INIT                                                                      \

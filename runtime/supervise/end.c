@@ -153,6 +153,13 @@ static void finish_telemetry(struct mr_run *run)
 static void judge(struct mr_run *run)
 {
 	run->verdict = mr_verdict_reach(&run->facts);
+	if (run->verdict.reason == MR_REASON_supervisor_lost) {
+		mr_err(&run->error, MR_E_SYS, ESRCH,
+		       "the sandbox's init was killed, not by menace-run: the program went with "
+		       "it, "
+		       "and how it would have ended is not known");
+		mr_log_error("run %s: %s", run->id, run->error.msg);
+	}
 	if (run->verdict.exit_status != 0 && run->telemetry.trail)
 		mr_trail_keep_last(run->telemetry.trail);
 }

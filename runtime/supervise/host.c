@@ -4,7 +4,6 @@
  * runs, network namespaces to use again
  */
 #include <errno.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "netns/pool.h"
@@ -12,6 +11,7 @@
 #include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/open_files.h"
 #include "runtime/supervise/roots.h"
 #include "runtime/supervise/state.h"
 
@@ -67,36 +67,36 @@ int mr_run_host_open(struct mr_run_host *host, struct mr_error *err)
 /* Descriptors at most, with room: of a run its pipes, groups, helper and network. */
 #define RUN_FDS 64
 #define OWN_FDS 64
+/* What a plain run holds while its program runs, and what we hold ourselves: with less for each no run
+ * would be set up at all. */
+#define RUN_LEAST_FDS 30
+#define OWN_LEAST_FDS 24
 
-/* As many as are wanted, or as the hard limit lets us have. */
-static int allow_fds(rlim_t wanted, rlim_t *ret, struct mr_error *err)
+/* As many runs at once as there are descriptors for, and one at least: it may work. */
+static unsigned int bound_runs(unsigned int max, uint64_t least, uint64_t allowed)
 {
-	struct rlimit limit;
+	const uint64_t room =
+		allowed > OWN_LEAST_FDS ? (allowed - OWN_LEAST_FDS) / RUN_LEAST_FDS : 0;
+	const unsigned int bound = room < 1 ? 1 : room < max ? (unsigned int)room : max;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return mr_err(err, MR_E_SYS, errno, "RLIMIT_NOFILE: %m");
-	if (limit.rlim_cur < wanted) {
-		limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-			return mr_err(err, MR_E_SYS, errno, "RLIMIT_NOFILE=%ju: %m",
-				      (uintmax_t)limit.rlim_cur);
-	}
-	*ret = limit.rlim_cur;
-	return 0;
+	mr_log_warn("%u runs at once may need %ju open files, and the hard limit is %ju: raise it "
+		    "(ulimit -n), or run fewer at once; no more than %u are",
+		    max, (uintmax_t)least, (uintmax_t)allowed, bound);
+	return bound;
 }
 
-int mr_run_host_keep(struct mr_run_host *host, unsigned int max, struct mr_error *err)
+int mr_run_host_keep(struct mr_run_host *host, unsigned int *runs, struct mr_error *err)
 {
-	const rlim_t least = OWN_FDS + (rlim_t)max * RUN_FDS, each = mr_netns_pool_fds();
-	rlim_t allowed = 0, kept = max;
-	int r = allow_fds(least + max * each, &allowed, err);
+	const unsigned int max = *runs;
+	const uint64_t least = OWN_FDS + (uint64_t)max * RUN_FDS, each = mr_netns_pool_fds();
+	uint64_t kept = max;
+	uint64_t allowed = 0;
+	int r = mr_open_files_allow(least + max * each, &allowed, err);
 
 	if (r < 0)
 		return r;
 	if (allowed < least)
-		mr_log_warn("%u runs at once may need %ju open files, and the hard limit is %ju: "
-			    "raise it (ulimit -n), or run fewer at once",
-			    max, (uintmax_t)least, (uintmax_t)allowed);
+		*runs = bound_runs(max, least, allowed);
 	mr_cgroup_host_keep_parent(host->cgroups);
 	/* The runs come first: a namespace of their own costs them time only. */
 	if (allowed < least + max * each)

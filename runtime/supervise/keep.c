@@ -2,14 +2,18 @@
 /*
  * Keep
  *
- * The payload chose every name, so both trees are walked one name at a time from
- * a descriptor (walk.h): a path of the rows is never given to the kernel whole.
- * Rows are sorted, so the pair of parent directories of the last row mostly
- * serves the next one too.
+ * A second scan of the changes hands over each one as it is found, without the bounds
+ * of the list that is reported: what is kept is whole, or the result says what is lost.
  *
- * Directories are made 0700 and get their own mode and time at the end, deepest
- * first: a directory that the payload left without rights can then be filled,
- * and filling it does not change its time.
+ * The payload chose every name, so both trees are walked one name at a time from
+ * a descriptor (walk.h): a path of the changes is never given to the kernel whole.
+ * Changes of a directory come together, so the pair of parent directories of the last
+ * one mostly serves the next one too.
+ *
+ * Directories are made 0700 and get their own mode and time when the scan has left
+ * them: a directory that the payload left without rights can then be filled, and
+ * filling it does not change its time.  Only those on the way to the last change are
+ * remembered, however many the payload made.
  */
 #include "runtime/supervise/keep.h"
 
@@ -31,7 +35,7 @@
 
 #define SKIP 1 /* outcome of a copy: not kept, noted */
 
-/* A directory that was made, for the last pass. */
+/* A directory that was made, until the scan leaves it. */
 struct made_dir {
 	char *path;
 	mode_t mode;
@@ -40,12 +44,14 @@ struct made_dir {
 
 struct keep {
 	int upper, out;
+	int deleted; /* the list of deletions; -1: nothing was deleted yet */
 	uint64_t bytes_left;
 	struct mr_kept *kept;
 	struct mr_turns *turns;
-	struct made_dir *dirs;
+	struct mr_error *err;
+	struct made_dir *dirs; /* each is in the one before */
 	size_t n_dirs, dirs_cap;
-	/* Parents of the last row; -1 when there are none. */
+	/* Parents of the last change; -1 when there are none. */
 	char *parent;
 	int parent_upper, parent_out;
 };
@@ -58,6 +64,7 @@ static void keep_deinit(struct keep *k)
 	free(k->parent);
 	mr_close(k->parent_upper);
 	mr_close(k->parent_out);
+	mr_close(k->deleted);
 }
 
 static int note(struct keep *k, const char *path, const char *why, int errnum)
@@ -73,6 +80,18 @@ static int note(struct keep *k, const char *path, const char *why, int errnum)
 	return SKIP;
 }
 
+/* What the caller asked for and does not get. */
+static int lose(struct keep *k, const char *path, const char *why, int errnum)
+{
+	struct mr_kept *kept = k->kept;
+
+	if (kept->lost++ == 0)
+		kept->first_lost = (struct mr_keep_note){ .path = mr_str_dup(path),
+							  .why = why,
+							  .errnum = errnum };
+	return note(k, path, why, errnum);
+}
+
 /* Does this error end everything?  Otherwise it is one entry's own trouble. */
 static bool is_fatal(int errnum)
 {
@@ -85,7 +104,7 @@ static int out_error(struct keep *k, const char *path, const char *why, int errn
 	char quoted[MR_STR_QUOTE_SIZE];
 
 	if (!is_fatal(errnum))
-		return note(k, path, why, errnum);
+		return lose(k, path, why, errnum);
 	return mr_err(err, MR_E_SYS, errnum, "keep %s: %m",
 		      mr_str_quote(quoted, sizeof(quoted), path));
 }
@@ -256,7 +275,7 @@ static int copy_file(struct keep *k, const char *path, const char *name, int pat
 	int r;
 
 	if (in < 0)
-		return note(k, path, "unreadable", -in);
+		return lose(k, path, "unreadable", -in);
 	out = openat(k->parent_out, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		     0600);
 	if (out < 0)
@@ -271,7 +290,7 @@ static int copy_file(struct keep *k, const char *path, const char *name, int pat
 	unlinkat(k->parent_out, name, 0);
 	k->kept->bytes = bytes_before;
 	if (r == SKIP)
-		return note(k, path, "max_bytes is used up", 0);
+		return lose(k, path, "max_bytes is used up", 0);
 	return out_error(k, path, "cannot be copied", -r, err);
 }
 
@@ -284,7 +303,7 @@ static int copy_symlink(struct keep *k, const char *path, const char *name, int 
 
 	target = mr_walk_readlink(path_fd, &size);
 	if (!target)
-		return note(k, path, "unreadable", errno);
+		return lose(k, path, "unreadable", errno);
 	if (symlinkat(target, k->parent_out, name) < 0)
 		return out_error(k, path, "cannot be created", errno, err);
 	/* A file system without times of links keeps the link all the same. */
@@ -314,7 +333,7 @@ static int keep_entry(struct keep *k, const struct mr_change *c, struct mr_error
 		return out_error(k, c->path, "its directory cannot be entered", -r, err);
 	path_fd = mr_walk_open(k->parent_upper, name, MR_WALK_BORROW, &st);
 	if (path_fd < 0)
-		return note(k, c->path, "unreadable", -path_fd);
+		return lose(k, c->path, "unreadable", -path_fd);
 	if (S_ISREG(st.st_mode))
 		return copy_file(k, c->path, name, path_fd, &st, err);
 	if (S_ISLNK(st.st_mode))
@@ -349,74 +368,98 @@ static bool is_reserved(const char *path)
 	       (path[len] == '\0' || path[len] == '/');
 }
 
-static int keep_rows(struct keep *k, const struct mr_changes *changes, struct mr_error *err)
-{
-	for (size_t i = 0; i < changes->n_rows; i++) {
-		const struct mr_change *c = &changes->rows[i];
-		int r;
-
-		if (!is_wanted(c))
-			continue;
-		mr_turns_spend(k->turns, MR_TURNS_ENTRY);
-		if (c->kind == MR_CHANGE_UNREADABLE)
-			r = note(k, c->path, "unreadable", c->errnum);
-		else if (is_reserved(c->path))
-			r = note(k, c->path, "the name is reserved for the list of deletions", 0);
-		else
-			r = keep_entry(k, c, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static bool is_removed(const struct mr_change *c)
 {
 	return c->kind == MR_CHANGE_DELETED || c->kind == MR_CHANGE_TYPE_CHANGED;
 }
 
-static int write_deletions(struct keep *k, const struct mr_changes *changes, struct mr_error *err)
+static int list_deletion(struct keep *k, const char *path)
 {
-	mr_auto_close int fd = -1;
+	int r = 0;
 
-	for (size_t i = 0; i < changes->n_rows; i++) {
-		const char *path = changes->rows[i].path;
-		int r = 0;
-
-		if (!is_removed(&changes->rows[i]))
-			continue;
-		if (fd < 0) {
-			fd = openat(k->out, MR_KEEP_DELETED_NAME,
+	if (k->deleted < 0) {
+		k->deleted = openat(k->out, MR_KEEP_DELETED_NAME,
 				    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-			r = fd < 0 ? -errno : 0;
-		}
-		if (r == 0)
-			r = mr_write_full(fd, path, strlen(path) + 1);
-		if (r < 0)
-			return mr_err(err, MR_E_SYS, -r, "write " MR_KEEP_DELETED_NAME ": %m");
-		k->kept->deletions++;
+		r = k->deleted < 0 ? -errno : 0;
 	}
+	if (r == 0)
+		r = mr_write_full(k->deleted, path, strlen(path) + 1);
+	if (r < 0)
+		return mr_err(k->err, MR_E_SYS, -r, "write " MR_KEEP_DELETED_NAME ": %m");
+	k->kept->deletions++;
 	return 0;
 }
 
-/* Modes and times of what was made, deepest first. */
-static int finish_dirs(struct keep *k, struct mr_error *err)
+/* Mode and time of the last directory that was made. */
+static int finish_dir(struct keep *k)
 {
-	for (size_t i = k->n_dirs; i-- > 0;) {
-		const struct made_dir *dir = &k->dirs[i];
-		struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, dir->mtime };
-		int r = walk_parents(k, dir->path, strlen(dir->path));
+	const struct made_dir dir = k->dirs[--k->n_dirs];
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, dir.mtime };
+	int r = walk_parents(k, dir.path, strlen(dir.path));
 
-		if (r == 0 &&
-		    (futimens(k->parent_out, times) < 0 || fchmod(k->parent_out, dir->mode) < 0))
-			r = -errno;
-		if (r < 0) {
-			r = out_error(k, dir->path, "its mode and time were not kept", -r, err);
-			if (r < 0)
-				return r;
-		}
-	}
-	return 0;
+	if (r == 0 && (futimens(k->parent_out, times) < 0 || fchmod(k->parent_out, dir.mode) < 0))
+		r = -errno;
+	if (r < 0)
+		r = out_error(k, dir.path, "its mode and time were not kept", -r, k->err);
+	free(dir.path);
+	return r < 0 ? r : 0;
+}
+
+static bool is_inside(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
+}
+
+/* The scan is at path now (NULL: at its end): finish the directories that it has left. */
+static int leave_dirs(struct keep *k, const char *path)
+{
+	int r = 0;
+
+	while (r == 0 && k->n_dirs > 0 && !(path && is_inside(path, k->dirs[k->n_dirs - 1].path)))
+		r = finish_dir(k);
+	return r;
+}
+
+static int take(void *owner, const struct mr_change *c)
+{
+	struct keep *k = owner;
+	int r = leave_dirs(k, c->path);
+
+	if (r == 0 && is_removed(c))
+		r = list_deletion(k, c->path);
+	if (r < 0 || !is_wanted(c))
+		return r;
+	if (c->kind == MR_CHANGE_UNREADABLE)
+		return lose(k, c->path, "unreadable", c->errnum);
+	if (is_reserved(c->path))
+		return lose(k, c->path, "the name is reserved for the list of deletions", 0);
+	return keep_entry(k, c, k->err);
+}
+
+static void miss(void *owner, const char *path, const char *why, int errnum)
+{
+	lose(owner, path, why, errnum);
+}
+
+static int walk_upper(struct keep *k, int lower_fd, bool userxattr)
+{
+	const struct mr_changes_sink sink = { .take = take, .miss = miss, .owner = k };
+	struct mr_changes_opts opts = MR_CHANGES_OPTS_INIT;
+	struct mr_changes none;
+	int r;
+
+	opts.max_entries = 0;
+	opts.max_visited = UINT64_MAX;
+	opts.userxattr = userxattr;
+	opts.turns = k->turns;
+	opts.sink = &sink;
+	r = mr_changes_scan(k->upper, lower_fd, &opts, &none, k->err);
+	if (r < 0)
+		return r;
+	mr_changes_deinit(&none);
+	return leave_dirs(k, NULL);
 }
 
 static int check_empty(int out_fd, struct mr_error *err)
@@ -433,35 +476,50 @@ static int check_empty(int out_fd, struct mr_error *err)
 	return 0;
 }
 
-int mr_keep_changes(int upper_fd, int out_fd, const struct mr_changes *changes,
-		    const struct mr_keep_opts *opts, struct mr_kept *ret, struct mr_error *err)
+int mr_keep_changes(int upper_fd, int lower_fd, int out_fd, const struct mr_keep_opts *opts,
+		    struct mr_kept *ret, struct mr_error *err)
 {
 	static const struct mr_keep_opts defaults = MR_KEEP_OPTS_INIT;
-	mr_cleanup(keep_deinit) struct keep k = {
-		.upper = upper_fd, .out = out_fd, .kept = ret, .parent_upper = -1, .parent_out = -1
-	};
+	mr_cleanup(keep_deinit) struct keep k = { .upper = upper_fd,
+						  .out = out_fd,
+						  .deleted = -1,
+						  .kept = ret,
+						  .err = err,
+						  .parent_upper = -1,
+						  .parent_out = -1 };
 	int r;
 
 	opts = opts ? opts : &defaults;
-	*ret = (struct mr_kept){ .complete = !changes->truncated && !changes->incomplete };
+	*ret = (struct mr_kept){ .complete = true };
 	k.bytes_left = opts->max_bytes;
 	k.turns = opts->turns;
 	r = check_empty(out_fd, err);
 	if (r == 0)
-		r = keep_rows(&k, changes, err);
-	if (r == 0)
-		r = write_deletions(&k, changes, err);
-	if (r == 0)
-		r = finish_dirs(&k, err);
+		r = walk_upper(&k, lower_fd, opts->userxattr);
 	if (r < 0)
 		ret->complete = false;
 	return r;
+}
+
+int mr_keep_check(const struct mr_kept *kept, struct mr_error *err)
+{
+	const struct mr_keep_note *first = &kept->first_lost;
+	char quoted[MR_STR_QUOTE_SIZE];
+
+	if (kept->lost == 0)
+		return 0;
+	mr_str_quote(quoted, sizeof(quoted), first->path);
+	return mr_err(err, MR_E_SYS, first->errnum ? first->errnum : EIO,
+		      "keep changes: %llu not kept, the first is %s: %s%s%s",
+		      (unsigned long long)kept->lost, quoted, first->why, first->errnum ? ": " : "",
+		      first->errnum ? strerror(first->errnum) : "");
 }
 
 void mr_keep_deinit(struct mr_kept *kept)
 {
 	for (size_t i = 0; i < kept->n_notes; i++)
 		free(kept->notes[i].path);
+	free(kept->first_lost.path);
 	*kept = (struct mr_kept){ 0 };
 }
 
@@ -482,9 +540,9 @@ struct json_t *mr_keep_to_json(const struct mr_kept *kept)
 
 	for (size_t i = 0; i < kept->n_notes; i++)
 		json_array_append_new(notes, note_to_json(&kept->notes[i]));
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "files",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "files",
 			 (json_int_t)kept->files, "dirs", (json_int_t)kept->dirs, "symlinks",
 			 (json_int_t)kept->symlinks, "bytes", (json_int_t)kept->bytes, "deletions",
-			 (json_int_t)kept->deletions, "skipped", (json_int_t)kept->skipped,
-			 "complete", kept->complete, "notes", notes);
+			 (json_int_t)kept->deletions, "skipped", (json_int_t)kept->skipped, "lost",
+			 (json_int_t)kept->lost, "complete", kept->complete, "notes", notes);
 }

@@ -27,6 +27,7 @@
 #include "runtime/supervise/links.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
+#include "runtime/supervise/trail.h"
 #include "runtime/supervise/unseen.h"
 #include "runtime/supervise/walk.h"
 
@@ -54,7 +55,7 @@ static void read_changes(struct mr_run *run, struct mr_turns *turns)
 
 	if (run->upper_fd < 0)
 		return;
-	opts.userxattr = run->launched.ids.userns;
+	opts.userxattr = keep.userxattr = run->launched.ids.userns;
 	opts.turns = keep.turns = turns;
 	if (mr_changes_scan(run->upper_fd, run->lower_fd, &opts, &run->changes,
 			    &run->changes_error) < 0)
@@ -62,8 +63,10 @@ static void read_changes(struct mr_run *run, struct mr_turns *turns)
 	run->has_changes = true;
 	if (run->keep_fd < 0)
 		return;
-	run->has_kept = mr_keep_changes(run->upper_fd, run->keep_fd, &run->changes, &keep,
+	run->has_kept = mr_keep_changes(run->upper_fd, run->lower_fd, run->keep_fd, &keep,
 					&run->kept, &run->changes_error) == 0;
+	if (run->has_kept)
+		(void)mr_keep_check(&run->kept, &run->changes_error);
 }
 
 /* From outside, through the sandbox's root: the mount is held after its namespace is gone. */
@@ -145,6 +148,9 @@ void mr_result_collect(struct mr_run *run)
 	if (run->has_stats && run->stats.pids_max_events != MR_STAT_UNKNOWN)
 		run->facts.pids_max_events = run->stats.pids_max_events;
 	look_for_full_disk(run);
+	run->facts.fsize_limited = run->spec->limits_fsize_bytes != MR_UNLIMITED;
+	run->facts.seccomp_killed =
+		run->telemetry.trail && mr_trail_has_seccomp_kill(run->telemetry.trail);
 	run->facts.output_lost = run->out.lost || run->err.lost;
 	mr_failures_count(run);
 	mr_faults_collect(run);
@@ -431,7 +437,10 @@ json_t *mr_run_result(struct mr_run *run)
 			   run->spec->name, "spec_sha256", spec_hash, "started_at",
 			   time_json(run->start_real_ns), "reason",
 			   mr_reason_name(run->verdict.reason), "exit", exit_json(run), "error",
-			   run->facts.setup_failed ? mr_text_error(&run->error) : json_null());
+			   run->facts.setup_failed ||
+					   run->verdict.reason == MR_REASON_supervisor_lost
+				   ? mr_text_error(&run->error)
+				   : json_null());
 	json_object_set_new(result, "usage", usage_json(run));
 	json_object_set_new(result, "limits", mr_spec_limits_to_json(run->spec));
 	json_object_set_new(result, "limits_hit", limits_hit_json(run));

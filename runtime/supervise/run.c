@@ -553,6 +553,14 @@ static enum mr_run_state when_lost_early(struct mr_run *run, struct message *m)
 	return MR_RUN_ENDING;
 }
 
+/* It tells how the program ended before it goes, unless we or somebody else kill it. */
+static enum mr_run_state when_init_lost(struct mr_run *run, struct message *m)
+{
+	(void)m;
+	run->facts.init_lost = run->facts.kill == MR_KILL_NONE;
+	return MR_RUN_ENDING;
+}
+
 static enum mr_run_state when_over(struct mr_run *run, struct message *m)
 {
 	(void)run;
@@ -595,7 +603,7 @@ static const struct transition {
 	[MR_RUN_RUNNING] = {
 		[EV_FAILED] = { "running.failed", when_failed }, /* exec failed */
 		[EV_EXITED] = { "running.exited", when_exited },
-		[EV_LOST] = { "running.lost", when_over },
+		[EV_LOST] = { "running.lost", when_init_lost },
 		[EV_KILL] = { "running.kill", when_over },
 	},
 	[MR_RUN_ENDING] = {

@@ -64,10 +64,11 @@ struct mr_run_host {
 };
 /* Open it, and sweep what crashed supervisors left. */
 int mr_run_host_open(struct mr_run_host *host, struct mr_error *err);
-/* For up to max runs at a time: raise our soft limit of open files as far as they need and the hard one
+/* For up to *runs runs at a time: raise our soft limit of open files as far as they need and the hard one
  * lets us, keep what their control groups are in until the host is closed, and use network namespaces
- * again, as many as there is room for.  Without privilege, or without room, each run has its own. */
-int mr_run_host_keep(struct mr_run_host *host, unsigned int max, struct mr_error *err);
+ * again, as many as there is room for.  Without privilege, or without room, each run has its own.
+ * Where the hard limit does not suffice, a warning says so, and *runs is lowered to what has room. */
+int mr_run_host_keep(struct mr_run_host *host, unsigned int *runs, struct mr_error *err);
 /* After keeping: do once, for the runs to come, what of a run by this level of telemetry
  * depends on nothing in it; what cannot be done is left to them. */
 void mr_run_host_prepare(struct mr_run_host *host, enum mr_telemetry_level level);

@@ -4,6 +4,14 @@
  *
  * The payload never holds a descriptor of the caller.  Its standard streams are
  * pipes of ours, or a terminal of its own, and the pumps carry the bytes.
+ *
+ * A pipe belongs to who made it, with mode 0600: a payload with another id could not
+ * open /dev/stdin, /dev/stdout, /dev/stderr or /proc/self/fd/N again.  So its mode is
+ * 0666.  That gives no one else anything: the only way to a pipe without a name is a
+ * descriptor of a process that may be traced.  And the payload gets no more than it has:
+ * the other direction of its own streams, to read what it wrote or to feed itself.  The
+ * owner stays who made it, so that the payload changes no mode or owner of ours.  (What
+ * the kernel never opens again, as a socket, is not among the streams of a payload.)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +23,20 @@
 #include "runtime/base/log.h"
 #include "runtime/supervise/links.h"
 #include "runtime/supervise/state.h"
+
+static int make_pipe(const char *what, int ret[2], struct mr_error *err)
+{
+	int r;
+
+	if (pipe2(ret, O_CLOEXEC) < 0)
+		return mr_err(err, MR_E_SYS, errno, "make the pipe of standard %s: %m", what);
+	if (fchmod(ret[0], 0666) == 0)
+		return 0;
+	r = mr_err(err, MR_E_SYS, errno, "let the pipe of standard %s be opened again: %m", what);
+	mr_close(ret[0]);
+	mr_close(ret[1]);
+	return r;
+}
 
 /* The caller's input: a pipe may go as it is, nothing else of the caller's does. */
 int mr_streams_open_input(struct mr_run *run, int *ret_child, int *ret_feed, int *ret_source,
@@ -36,8 +58,9 @@ int mr_streams_open_input(struct mr_run *run, int *ret_child, int *ret_feed, int
 	*ret_source = file >= 0 ? mr_take_fd(file) : source;
 	if (run->spec->sandbox_tty)
 		return 0; /* fed through the terminal */
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return mr_err(err, MR_E_SYS, errno, "make the pipe of standard input: %m");
+	r = make_pipe("input", pair, err);
+	if (r < 0)
+		return r;
 	*ret_child = pair[0];
 	*ret_feed = pair[1];
 	if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0)
@@ -85,11 +108,10 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 	const int callers[] = { run->opts.stdout_fd, run->opts.stderr_fd };
 
 	for (int i = 0; i < 2; i++) {
-		int pair[2], r;
+		int pair[2], r = make_pipe(i == 0 ? "output" : "error", pair, err);
 
-		if (pipe2(pair, O_CLOEXEC) < 0)
-			return mr_err(err, MR_E_SYS, errno, "make the pipe of standard %s: %m",
-				      i == 0 ? "output" : "error");
+		if (r < 0)
+			return r;
 		child[i + 1] = pair[1];
 		r = start_output(run, pumps[i], pair[0], callers[i], err);
 		if (r < 0)

@@ -25,6 +25,7 @@
 #include "runtime/supervise/telemetry.h"
 
 #define HEADS 256
+#define CODE_SECCOMP 1 /* SYS_SECCOMP, which not every libc has */
 
 struct process {
 	uint64_t start_ns, parent_start_ns, exit_ns;
@@ -49,7 +50,7 @@ struct mr_trail {
 	struct kept *last; /* a ring, from the first event on that had no room above */
 	size_t n_processes, processes_cap, n_events, events_cap, text_bytes;
 	uint64_t n_last; /* that ever were in the ring; the newest is before [n_last % MAX] */
-	bool keeps_last;
+	bool keeps_last, seccomp_kill;
 	uint64_t processes_left_out, events_left_out;
 	size_t heads[HEADS];
 };
@@ -252,6 +253,9 @@ void mr_trail_add(struct mr_trail *trail, const struct mr_event *e)
 		take_exit(trail, e);
 		break;
 	case MR_EVENT_crash:
+		trail->seccomp_kill |= e->crash.signal == SIGSYS && e->crash.code == CODE_SECCOMP;
+		keep_event(trail, e, 0);
+		break;
 	case MR_EVENT_socket:
 	case MR_EVENT_connect:
 	case MR_EVENT_bind:
@@ -265,6 +269,11 @@ void mr_trail_add(struct mr_trail *trail, const struct mr_event *e)
 	case MR_EVENT_COUNT_:
 		break;
 	}
+}
+
+bool mr_trail_has_seccomp_kill(const struct mr_trail *trail)
+{
+	return trail->seccomp_kill;
 }
 
 uint64_t mr_trail_start_of(const struct mr_trail *trail, uint32_t pid)

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ struct mr_trail *mr_trail_free(struct mr_trail *trail);
 void mr_trail_add(struct mr_trail *trail, const struct mr_event *event);
 /* When the process that has this pid began, so far; 0: not known. */
 uint64_t mr_trail_start_of(const struct mr_trail *trail, uint32_t pid);
+
+/* Has the kernel ended a process for a system call that a filter does not let live? */
+bool mr_trail_has_seccomp_kill(const struct mr_trail *trail);
 
 /* It ended badly: the last events belong to the list, too. */
 void mr_trail_keep_last(struct mr_trail *trail);

@@ -8,6 +8,9 @@
  * interrupt and exits has ended by itself.  A process that failed by itself after it
  * hit a limit that does not kill (pids, disk) keeps its own status; the reason names
  * the limit.
+ *
+ * The number of a signal proves nothing, for a program may send itself any: it names a
+ * limit or a filter only where the kernel has shown that there was one to meet.
  */
 #include "runtime/supervise/verdict.h"
 
@@ -16,7 +19,7 @@
 
 #define STATUS_TIMEOUT 124
 #define STATUS_LIMIT 137 /* 128 + SIGKILL */
-#define STATUS_FAILED 125 /* of us: what the program wrote is not where it was to go */
+#define STATUS_FAILED 125 /* not the program: what it wrote, or how it ended, is lost */
 
 static const char *const names[] = {
 #define REASON(name) [MR_REASON_##name] = #name,
@@ -66,21 +69,27 @@ static bool is_interrupted(const struct mr_facts *f)
 	       WTERMSIG(f->wait_status) == f->user_signal;
 }
 
-static enum mr_reason reason_of_signal(int sig)
+static enum mr_reason reason_of_signal(const struct mr_facts *f, int sig)
 {
-	if (sig == SIGSYS)
+	if (sig == SIGSYS && f->seccomp_killed)
 		return MR_REASON_seccomp;
-	return sig == SIGXFSZ ? MR_REASON_disk_limit : MR_REASON_signaled;
+	return sig == SIGXFSZ && f->fsize_limited ? MR_REASON_disk_limit : MR_REASON_signaled;
+}
+
+/* Ended with our init, which said nothing. */
+static void judge_lost(const struct mr_facts *f, struct mr_verdict *v)
+{
+	v->reason = f->init_lost ? MR_REASON_supervisor_lost : MR_REASON_signaled;
+	v->signal = f->init_lost ? 0 : SIGKILL;
+	v->exit_status = f->init_lost ? STATUS_FAILED : STATUS_LIMIT;
 }
 
 static void judge_main(const struct mr_facts *f, struct mr_verdict *v)
 {
 	bool failed;
 
-	if (!f->main_ended) { /* killed from outside, with our init */
-		v->reason = MR_REASON_signaled;
-		v->signal = SIGKILL;
-		v->exit_status = STATUS_LIMIT;
+	if (!f->main_ended) {
+		judge_lost(f, v);
 		return;
 	}
 	v->has_code = WIFEXITED(f->wait_status);
@@ -91,7 +100,7 @@ static void judge_main(const struct mr_facts *f, struct mr_verdict *v)
 	} else {
 		v->signal = WTERMSIG(f->wait_status);
 		v->exit_status = 128 + v->signal;
-		v->reason = reason_of_signal(v->signal);
+		v->reason = reason_of_signal(f, v->signal);
 	}
 	failed = v->exit_status != 0;
 	if (failed && v->reason != MR_REASON_seccomp && f->pids_max_events)

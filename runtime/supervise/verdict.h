@@ -61,6 +61,11 @@ struct mr_facts {
 	int user_signal; /* the first interrupt that was forwarded, or 0 */
 	bool main_ended; /* wait_status is the main process's */
 	int wait_status;
+	bool init_lost; /* the sandbox's init ended before it told of the main process, by nobody of
+			 * ours: how the program ended is not known */
+	bool fsize_limited; /* a limit of the size of files was set: else no SIGXFSZ is the kernel's */
+	bool seccomp_killed; /* the kernel told of a SIGSYS with SYS_SECCOMP: else it is a signal as
+			      * any other, which anybody may send */
 	uint64_t oom_kills; /* 0 also when unknown */
 	uint64_t pids_max_events;
 	bool disk_full; /* no byte or no inode left at the end */

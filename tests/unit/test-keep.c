@@ -16,9 +16,7 @@
 
 static int keep(struct fixture *f, const struct mr_keep_opts *opts, struct mr_error *err)
 {
-	int r = mr_changes_scan(f->upper, f->lower, NULL, &f->changes, err);
-
-	return r < 0 ? r : mr_keep_changes(f->upper, f->out, &f->changes, opts, &f->kept, err);
+	return mr_keep_changes(f->upper, f->lower, f->out, opts, &f->kept, err);
 }
 
 static void keep_well(struct fixture *f)
@@ -179,11 +177,11 @@ static void special_files_are_skipped(void **state)
 	expect_absent(f->out, "fifo");
 	json = mr_keep_to_json(&f->kept);
 	text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
-	assert_string_equal(text,
-			    "{\"bytes\":0,\"complete\":false,\"deletions\":0,\"dirs\":0,"
-			    "\"files\":0,\"notes\":[{\"errno\":null,\"path\":\"fifo\",\"why\":"
-			    "\"not a file, directory or symbolic link\"}],\"skipped\":1,"
-			    "\"symlinks\":0}");
+	assert_string_equal(text, "{\"bytes\":0,\"complete\":false,\"deletions\":0,\"dirs\":0,"
+				  "\"files\":0,\"lost\":0,\"notes\":[{\"errno\":null,\"path\":"
+				  "\"fifo\",\"why\":"
+				  "\"not a file, directory or symbolic link\"}],\"skipped\":1,"
+				  "\"symlinks\":0}");
 	free(text);
 }
 
@@ -305,37 +303,94 @@ static void names_are_data(void **state)
 		expect_text(f->out, names[i], "abc", 3);
 }
 
-/* The rows say "file in a directory"; by then the directory is a link out of the tree. */
+/* Copying a large file first gives others a turn: a moment at which the tree can change. */
+static void large_file(int at, const char *path)
+{
+	static const char block[1 << 20];
+	int fd = openat(at, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	for (int i = 0; i < 5; i++)
+		MUST(write(fd, block, sizeof(block)) == sizeof(block));
+	MUST(close(fd) == 0);
+}
+
+static void put_a_link_for_the_directory(void *owner)
+{
+	struct fixture *f = owner;
+
+	if (renameat(f->upper, "d", f->t.fd, "moved") == 0)
+		MUST(symlinkat("../secret", f->upper, "d") == 0);
+}
+
+/* The scan is in a directory; by then that is a link out of the tree. */
 static void a_link_in_place_of_a_directory_is_not_followed(void **state)
 {
 	struct fixture *f = *state;
 	struct mr_error err = MR_ERROR_INIT;
+	struct mr_turns turns = { .give = put_a_link_for_the_directory, .owner = f };
+	struct mr_keep_opts opts = MR_KEEP_OPTS_INIT;
 
 	temptree_mkdir(f->t.fd, "secret");
-	temptree_file(f->t.fd, "secret/x", "secret");
+	temptree_mkdir(f->t.fd, "secret/z");
+	temptree_file(f->t.fd, "secret/z/x", "secret");
 	temptree_mkdir(f->upper, "d");
-	temptree_file(f->upper, "d/x", "abc");
-	assert_int_equal(mr_changes_scan(f->upper, f->lower, NULL, &f->changes, &err), 0);
-	MUST(unlinkat(f->upper, "d/x", 0) == 0);
-	MUST(unlinkat(f->upper, "d", AT_REMOVEDIR) == 0);
-	MUST(symlinkat("../secret", f->upper, "d") == 0);
-	assert_int_equal(mr_keep_changes(f->upper, f->out, &f->changes, NULL, &f->kept, &err), 0);
-	expect_note(f, "d/x", "its directory cannot be entered");
-	assert_int_equal(f->kept.files, 0);
-	assert_true(S_ISLNK(stat_of(f->out, "d").st_mode));
+	large_file(f->upper, "d/a");
+	temptree_mkdir(f->upper, "d/z");
+	temptree_file(f->upper, "d/z/x", "abc");
+	opts.turns = &turns;
+	assert_int_equal(keep(f, &opts, &err), 0);
+	expect_note(f, "d/z/x", "its directory cannot be entered");
+	expect_absent(f->out, "d/z/x");
+	assert_int_equal(f->kept.files, 1);
+	assert_true(f->kept.lost > 0);
 }
 
-static void rows_that_vanished_are_noted(void **state)
+static void remove_b(void *owner)
+{
+	struct fixture *f = owner;
+
+	(void)unlinkat(f->upper, "b", 0);
+}
+
+static void what_vanished_is_noted(void **state)
 {
 	struct fixture *f = *state;
 	struct mr_error err = MR_ERROR_INIT;
+	struct mr_turns turns = { .give = remove_b, .owner = f };
+	struct mr_keep_opts opts = MR_KEEP_OPTS_INIT;
 
-	temptree_file(f->upper, "a", "abc");
-	assert_int_equal(mr_changes_scan(f->upper, f->lower, NULL, &f->changes, &err), 0);
-	MUST(unlinkat(f->upper, "a", 0) == 0);
-	assert_int_equal(mr_keep_changes(f->upper, f->out, &f->changes, NULL, &f->kept, &err), 0);
-	expect_note(f, "a", "unreadable");
+	large_file(f->upper, "a");
+	temptree_file(f->upper, "b", "abc");
+	opts.turns = &turns;
+	assert_int_equal(keep(f, &opts, &err), 0);
+	expect_note(f, "b", "unreadable");
 	assert_int_equal(f->kept.notes[0].errnum, ENOENT);
+	assert_int_equal(mr_keep_check(&f->kept, &err), -ENOENT);
+	assert_string_equal(err.msg, "keep changes: 1 not kept, the first is \"b\": unreadable: "
+				     "No such file or directory");
+}
+
+/* 256 levels are entered.  What is deeper is lost, and said to be. */
+static void levels_that_are_not_entered_are_lost(void **state)
+{
+	struct fixture *f = *state;
+	struct mr_error err = MR_ERROR_INIT;
+	int fd = dup(f->upper);
+
+	for (int i = 0; i < 257; i++) {
+		int sub = temptree_dir(fd, "d");
+
+		close(fd);
+		fd = sub;
+	}
+	temptree_file(fd, "end", "abc");
+	close(fd);
+	temptree_file(f->upper, "e", "abc");
+	keep_well(f);
+	expect_text(f->out, "e", "abc", 3);
+	assert_int_equal(f->kept.lost, 1);
+	assert_string_equal(f->kept.notes[0].why, "more levels of directories than are entered");
+	assert_true(mr_keep_check(&f->kept, &err) < 0);
 }
 
 static void paths_longer_than_path_max(void **state)
@@ -368,20 +423,27 @@ static void paths_longer_than_path_max(void **state)
 	close(fd);
 }
 
-static void a_truncated_list_is_not_complete(void **state)
+/* The list of changes has 10,000 rows at most: that is no bound of the copy. */
+static void more_than_a_list_holds_is_copied(void **state)
 {
 	struct fixture *f = *state;
-	struct mr_changes_opts opts = MR_CHANGES_OPTS_INIT;
-	struct mr_error err = MR_ERROR_INIT;
+	char name[16];
 
-	opts.max_entries = 1;
-	temptree_file(f->upper, "a", "abc");
-	temptree_file(f->upper, "b", "abc");
-	assert_int_equal(mr_changes_scan(f->upper, f->lower, &opts, &f->changes, &err), 0);
-	assert_int_equal(mr_keep_changes(f->upper, f->out, &f->changes, NULL, &f->kept, &err), 0);
-	expect_text(f->out, "a", "abc", 3);
-	expect_absent(f->out, "b");
-	assert_false(f->kept.complete);
+	for (int i = 0; i < 10050; i++) {
+		snprintf(name, sizeof(name), "%05d", i);
+		temptree_file(f->upper, name, "");
+	}
+	temptree_file(f->lower, "z", "abc");
+	whiteout(f->upper, "z");
+	scan(f, NULL);
+	assert_int_equal(f->changes.n_rows, 10000);
+	assert_true(f->changes.truncated);
+	keep_well(f);
+	assert_int_equal(f->kept.files, 10050);
+	assert_int_equal(f->kept.deletions, 1);
+	assert_true(f->kept.complete);
+	expect_text(f->out, "10049", "", 0);
+	expect_text(f->out, MR_KEEP_DELETED_NAME, "z", 2);
 }
 
 static int keep_locked(struct fixture *f)
@@ -466,9 +528,10 @@ int main(void)
 		TEST(hard_links_become_files),
 		TEST(names_are_data),
 		TEST(a_link_in_place_of_a_directory_is_not_followed),
-		TEST(rows_that_vanished_are_noted),
+		TEST(what_vanished_is_noted),
+		TEST(levels_that_are_not_entered_are_lost),
 		TEST(paths_longer_than_path_max),
-		TEST(a_truncated_list_is_not_complete),
+		TEST(more_than_a_list_holds_is_copied),
 		TEST(an_owner_keeps_what_the_payload_locked),
 		TEST(a_full_disk_is_an_error),
 	};
