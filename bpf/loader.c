@@ -23,7 +23,6 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/minbtf.h"
@@ -34,6 +33,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/patience.h"
+#include "runtime/base/wait.h"
 
 struct set {
 	char root[MR_PINS_PATH_MAX], name[MR_PINS_PATH_MAX], path[MR_PINS_PATH_MAX];
@@ -482,11 +482,7 @@ static pid_t fork_helper(void)
 /* Whether it did all that it was to do. */
 static bool wait_for_helper(pid_t pid)
 {
-	int status = -1;
-
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status == 0;
+	return pid > 0 && mr_wait(pid) == 0;
 }
 
 /* The kernel's types are looked through while the maps are made. */

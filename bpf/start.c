@@ -27,6 +27,7 @@
 #include "runtime/base/patience.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/units.h"
+#include "runtime/base/wait.h"
 
 #define PROGRAM "menace-probe-load"
 
@@ -82,7 +83,7 @@ static int run_loader(const char *const words[3], char text[sizeof(struct mr_err
 	mr_auto_close int in = -1;
 	char path[MR_SIBLING_MAX];
 	struct mr_error answer = MR_ERROR_INIT;
-	int r = mr_sibling_find(PROGRAM, path, err), fds[2], status = -1;
+	int r = mr_sibling_find(PROGRAM, path, err), fds[2], status;
 	ssize_t n;
 	pid_t pid = -1;
 
@@ -96,8 +97,7 @@ static int run_loader(const char *const words[3], char text[sizeof(struct mr_err
 	if (r < 0)
 		return mr_err(err, MR_E_SYS, -r, "start %s: %m", path);
 	n = read_answer(in, pid, &answer);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = mr_wait(pid);
 	if (n == (ssize_t)sizeof(answer) && answer.code > MR_E_NONE && answer.code < MR_E_COUNT_) {
 		answer.msg[sizeof(answer.msg) - 1] = '\0';
 		*err = answer;

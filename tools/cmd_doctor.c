@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/pins.h"
@@ -26,6 +25,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/patience.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 #include "runtime/spec/spec.h"
 #include "tools/cmd.h"
 #include "tools/doctor.h"
@@ -120,15 +120,14 @@ static int await(pid_t pid, int timeout_ms)
 {
 	mr_auto_close int fd = mr_pidfd_open(pid, 0);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int status = -1, n;
+	int status, n;
 
 	do
 		n = fd < 0 ? 1 : poll(&p, 1, timeout_ms);
 	while (n < 0 && errno == EINTR);
 	if (n == 0)
 		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = mr_wait(pid);
 	return n == 0 ? -1 : status;
 }
 

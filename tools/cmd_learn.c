@@ -25,6 +25,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 #include "runtime/spec/policy.h"
 #include "tools/cmd.h"
 #include "tools/learned.h"
@@ -89,8 +90,8 @@ static int spawn(char **argv, int fd, int *ret_status, struct mr_error *err)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction interrupt, quit;
-	pid_t pid, got;
-	int status = 0;
+	int status = MR_WAIT_UNKNOWN;
+	pid_t pid;
 
 	/* Ctrl-C is the program's, as in a shell. */
 	sigaction(SIGINT, &ignore, &interrupt);
@@ -103,13 +104,10 @@ static int spawn(char **argv, int fd, int *ret_status, struct mr_error *err)
 			execv(argv[0], argv);
 		_exit(125);
 	}
-	if (pid < 0) {
+	if (pid < 0)
 		mr_err(err, MR_E_SYS, errno, "fork: %m");
-	} else {
-		do
-			got = waitpid(pid, &status, 0);
-		while (got < 0 && errno == EINTR);
-	}
+	else
+		status = mr_wait(pid);
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGQUIT, &quit, NULL);
 	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 
 /* --- images ------------------------------------------------------------------------------------- */
 
@@ -57,7 +57,7 @@ static int start_tar(const char *folder, int out, pid_t *ret, struct mr_error *e
 static int pack_folder(const char *folder, struct mr_error *err)
 {
 	mr_auto_close int fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	int status = 0, r;
+	int status, r;
 	pid_t pid = 0;
 
 	if (fd < 0)
@@ -65,10 +65,7 @@ static int pack_folder(const char *folder, struct mr_error *err)
 	r = start_tar(folder, fd, &pid, err);
 	if (r < 0)
 		return r;
-	while ((r = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
-		;
-	if (r < 0)
-		return mr_err(err, MR_E_SYS, errno, "wait for tar: %m");
+	status = mr_wait(pid);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return mr_err(err, MR_E_SYS, EIO,
 			      "%s: tar could not pack all of it (see what it said above)", folder);

@@ -22,7 +22,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/probe.h"
@@ -34,6 +33,7 @@
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
+#include "runtime/base/wait.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/supervise/lease.h"
 #include "tools/doctor.h"
@@ -155,11 +155,7 @@ static pid_t clone_into(const struct mr_cgroup *cg, bool waits)
 
 static int wait_status(pid_t pid)
 {
-	int status = -1;
-
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
+	return mr_wait(pid);
 }
 
 void mr_doctor_clone_into_cgroup(const struct mr_doctor_check *check,

@@ -26,6 +26,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/io.h"
+#include "runtime/base/wait.h"
 #include "runtime/launch/landlock.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
@@ -43,9 +44,7 @@ static int wait_for(pid_t pid)
 
 	if (pid < 0)
 		return -errno;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
+	status = mr_wait(pid);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 
 #define PROGRAM "menace-docker"
 #define ANSWER_MAX ((size_t)64 << 20)
@@ -110,19 +111,17 @@ int mr_engine_ask(const char *const *words, json_t **ret, struct mr_error *err)
 {
 	mr_auto_buf struct mr_buf text = { 0 };
 	mr_auto_close int fd = -1;
-	int status = 0, r;
-	pid_t pid = 0, ended;
+	int status, r;
+	pid_t pid = 0;
 
 	r = start(words, &pid, &fd, err);
 	if (r < 0)
 		return r;
 	r = read_answer(fd, &text, err);
-	do
-		ended = waitpid(pid, &status, 0);
-	while (ended < 0 && errno == EINTR);
+	status = mr_wait(pid);
 	if (r < 0)
 		return r;
-	if (ended < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return mr_err(err, MR_E_PROTO, EPROTO, PROGRAM " %s %d without an answer",
 			      WIFSIGNALED(status) ? "was ended by signal" : "ended with status",
 			      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));

@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/start.h"
@@ -26,6 +25,7 @@
 #include "runtime/base/io.h"
 #include "runtime/base/str.h"
 #include "runtime/base/units.h"
+#include "runtime/base/wait.h"
 #include "runtime/supervise/run.h"
 #include "tools/guest.h"
 
@@ -64,8 +64,8 @@ static void rehearse(void)
 
 	if (pid == 0)
 		_exit(mr_guest_rehearse());
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0)
+		mr_wait(pid);
 }
 
 static void follow_command_line(void)

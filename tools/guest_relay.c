@@ -296,6 +296,8 @@ static void take_ends(struct relay *r)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (pid == r->child)
 			r->child_fd = mr_close(r->child_fd);
+	if (pid < 0 && errno == ECHILD && r->child > 0) /* gone, however it ended */
+		r->child_fd = mr_close(r->child_fd);
 }
 
 static bool is_over(const struct relay *r)

@@ -16,6 +16,7 @@
 #include "runtime/backend/qemu_machine.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
@@ -45,17 +46,11 @@ static void on_signal(struct mr_source *source, uint32_t events)
 
 static int open_signals(struct mr_error *err)
 {
-	static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-	sigset_t set;
-	int fd;
+	static const int more[] = { SIGUSR1, SIGUSR2 };
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < N_ELEMENTS(taken); i++)
-		sigaddset(&set, taken[i]);
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return mr_err(err, MR_E_SYS, errno, "signals: %m");
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m") : fd;
+	return mr_signals_open(more, N_ELEMENTS(more), NULL, err);
 }
 
 static int read_spec(int fd, struct mr_spec *spec, struct mr_error *err)

@@ -18,6 +18,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/sibling.h"
+#include "runtime/base/wait.h"
 
 static int spawn(const char *path, char *const *argv, int input, pid_t *ret, struct mr_error *err)
 {
@@ -67,15 +68,10 @@ int mr_handover_open(const char *name, const char **argv, struct mr_handover *re
 
 int mr_handover_close(struct mr_handover *handover, struct mr_error *err)
 {
-	int status = 0;
-	pid_t pid;
+	int status;
 
 	fclose(handover->stream); /* what was written is judged by who reads it */
-	do
-		pid = waitpid(handover->pid, &status, 0);
-	while (pid < 0 && errno == EINTR);
-	if (pid < 0)
-		return mr_err(err, MR_E_SYS, errno, "wait for %s: %m", handover->name);
+	status = mr_wait(handover->pid);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	return mr_err(err, MR_E_SYS, ECHILD, "%s was ended by signal %d", handover->name,

@@ -11,6 +11,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 
 static void on_readable(struct mr_source *source, uint32_t events)
 {
@@ -28,20 +29,13 @@ static void on_readable(struct mr_source *source, uint32_t events)
 int mr_interrupts_begin(struct mr_interrupts *interrupts, struct mr_error *err)
 {
 	mr_auto_close int fd = -1;
-	sigset_t set;
 	int r;
 
 	interrupts->source.fd = -1;
 	interrupts->signal = 0;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, &interrupts->before) < 0)
-		return mr_err(err, MR_E_SYS, errno, "sigprocmask: %m");
-	fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	fd = mr_signals_open(NULL, 0, &interrupts->before, err);
 	if (fd < 0)
-		return mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m");
+		return fd;
 	r = mr_loop_add(interrupts->loop, &interrupts->source, fd, EPOLLIN, on_readable, interrupts,
 			err);
 	if (r == 0)

@@ -19,7 +19,7 @@ struct mr_interrupts {
 	void *owner;
 };
 
-/* SIGINT, SIGTERM and SIGHUP come here from now on; loop, on_signal and owner are set. */
+/* All signals that end a run (runtime/base/inherit.h) come here from now on; loop, on_signal and owner are set. */
 int mr_interrupts_begin(struct mr_interrupts *interrupts, struct mr_error *err);
 /* As it was before. */
 void mr_interrupts_end(struct mr_interrupts *interrupts);

@@ -13,6 +13,7 @@
 #include "runtime/backend/docker_pool.h"
 #include "runtime/backend/errand.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "tools/docker_tasks.h"
@@ -49,6 +50,8 @@ int main(int argc, char **argv)
 	int r;
 
 	mr_log_init("menace-docker", MR_LOG_NOTICE, MR_LOG_TEXT);
+	if (mr_inherit_settle_helper(&err) < 0)
+		return fail(&err);
 	if (argc > 2 && strcmp(argv[1], "task") == 0) {
 		r = mr_docker_task(argv + 2, &err);
 		return r < 0 ? fail(&err) : 0;

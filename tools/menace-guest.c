@@ -18,6 +18,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/log.h"
 #include "tools/guest.h"
 
@@ -56,7 +57,11 @@ static int boot(void)
 
 int main(void)
 {
+	struct mr_error err = MR_ERROR_INIT;
+
 	mr_log_init("menace-guest", MR_LOG_NOTICE, MR_LOG_TEXT);
+	if (mr_inherit_settle_helper(&err) < 0)
+		mr_log_error("%s", err.msg); /* a machine's first process goes on */
 	if (getpid() == 1)
 		return boot();
 	fputs("menace-guest: menace-qemu starts this inside of its virtual machine\n", stderr);

@@ -25,6 +25,7 @@
 #include "runtime/backend/order.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
@@ -154,7 +155,8 @@ static bool reap(pid_t payload, int *ret_status)
 		*ret_status = status_of(status);
 		ended = true;
 	}
-	return ended;
+	/* Nobody is left: the payload is gone, and *ret_status stays that of a failure. */
+	return ended || (pid < 0 && errno == ECHILD);
 }
 
 static int supervise(pid_t payload, const sigset_t *all)
@@ -179,6 +181,8 @@ int main(int argc, char **argv)
 	int r;
 
 	mr_log_init("menace-init", MR_LOG_NOTICE, MR_LOG_TEXT);
+	if (mr_inherit_settle_helper(&err) < 0)
+		return fail(&err);
 	if (argc != 2) {
 		mr_err(&err, MR_E_USAGE, EINVAL, "is started in a container by menace-docker");
 		return fail(&err);

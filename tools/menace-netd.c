@@ -23,6 +23,7 @@
 #include "netns/stub_wire.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 #include "runtime/base/str.h"
 #include "tools/netd_confine.h"
@@ -99,7 +100,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	r = run(argv[1], &netd, &failed.error);
+	r = mr_inherit_settle_helper(&failed.error);
+	if (r == 0)
+		r = run(argv[1], &netd, &failed.error);
 	if (r < 0)
 		mr_send_msg(netd.channel, &failed, sizeof(failed), NULL, 0);
 	/* All memory goes with us, and what else happens at an exit is not on the list of what we may do. */

@@ -25,6 +25,7 @@
 #include "bpf/loaded.h"
 #include "bpf/loader.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 #include "runtime/base/units.h"
 
@@ -114,6 +115,8 @@ int main(int argc, char **argv)
 {
 	struct mr_error err = MR_ERROR_INIT;
 
+	if (mr_inherit_settle_helper(&err) < 0)
+		return fail(&err);
 	if ((argc == 3 || argc == 4) && strcmp(argv[1], "load") == 0)
 		return load(argv[2], argc == 4 ? argv[3] : "");
 	if ((argc == 2 || argc == 3) && strcmp(argv[1], "purge") == 0)

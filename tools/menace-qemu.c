@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "runtime/backend/errand.h"
@@ -26,6 +25,7 @@
 #include "runtime/backend/qemu_disk.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/sibling.h"
@@ -59,17 +59,9 @@ static void add_system(struct mr_strv *paths)
 
 static int open_signals(struct mr_error *err)
 {
-	static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-	sigset_t set;
-	int fd;
+	static const int more[] = { SIGUSR1, SIGUSR2 };
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < N_ELEMENTS(taken); i++)
-		sigaddset(&set, taken[i]);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return mr_err(err, MR_E_SYS, errno, "signals: %m");
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m") : fd;
+	return mr_signals_open(more, N_ELEMENTS(more), NULL, err);
 }
 
 static int probe(struct mr_errand *errand, const struct mr_qemu_opts *opts, struct mr_error *err)
@@ -124,7 +116,9 @@ int main(int argc, char **argv)
 	int r;
 
 	mr_log_init("menace-qemu", MR_LOG_NOTICE, MR_LOG_TEXT);
-	r = mr_errand_open(argc, argv, &errand, &err);
+	r = mr_inherit_settle_helper(&err);
+	if (r == 0)
+		r = mr_errand_open(argc, argv, &errand, &err);
 	if (r == 0) {
 		r = do_errand(&errand, &err);
 		mr_errand_deinit(&errand);

@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cgroups/cgroup.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
 #include "runtime/base/str.h"
@@ -43,23 +43,17 @@ int mr_session_fail(const struct mr_error *err)
 
 int mr_session_signals(struct mr_error *err)
 {
-	static const int taken[] = { SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT, SIGTSTP,
-				     SIGUSR1, SIGUSR2, SIGWINCH, SIGURG };
-	sigset_t set;
-	int fd;
+	static const int more[] = { SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH, SIGURG };
+	sigset_t blocked;
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < N_ELEMENTS(taken); i++)
-		sigaddset(&set, taken[i]);
-	sigaddset(&set, SIGTTIN); /* reading a terminal from behind is an error then, and no stop */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTTIN); /* reading a terminal from behind is an error then, no stop */
 	/* A closed pipe and a file that may not grow (ulimit -f) are errors of the write that met
 	 * them, not the end of us and of all other runs. */
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
-	    sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	    sigprocmask(SIG_BLOCK, &blocked, NULL) < 0)
 		return mr_err(err, MR_E_SYS, errno, "signals: %m");
-	sigdelset(&set, SIGTTIN);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m") : fd;
+	return mr_signals_open(more, N_ELEMENTS(more), NULL, err);
 }
 
 static bool was_closed[3];
@@ -231,7 +225,7 @@ int main(int argc, char **argv)
 #endif
 	keep_heap();
 	mr_log_init("menace-run", MR_LOG_NOTICE, MR_LOG_TEXT);
-	if (mr_fill_standard_fds(stand_ins, was_closed, &err) < 0 ||
+	if (mr_inherit_settle(&err) < 0 || mr_fill_standard_fds(stand_ins, was_closed, &err) < 0 ||
 	    refuse_borrowed_rights(&err) < 0 || mr_cli_parse(argc, argv, &cli, &err) < 0)
 		return mr_session_fail(&err);
 	mr_log_init("menace-run", log_level(cli.verbosity), cli.log_format);

@@ -19,6 +19,7 @@
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
 #include "runtime/base/patience.h"
@@ -285,7 +286,9 @@ int main(int argc, char **argv)
 
 	mr_log_init("menace-send", MR_LOG_NOTICE, MR_LOG_TEXT);
 	signal(SIGPIPE, SIG_IGN); /* a receiver that goes away is an error like others */
-	r = take_options(&send, argc, argv, &err);
+	r = mr_inherit_settle(&err);
+	if (r == 0)
+		r = take_options(&send, argc, argv, &err);
 	if (r == 0 && send.help)
 		print_help();
 	else if (r == 0)

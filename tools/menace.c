@@ -19,6 +19,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 #include "runtime/base/log.h"
 #include "runtime/spec/spec.h"
@@ -399,9 +400,10 @@ static int fill_standard_fds(void)
 
 int main(int argc, char **argv)
 {
+	struct mr_error err = MR_ERROR_INIT;
 	int status;
 
 	mr_log_init("menace", MR_LOG_NOTICE, MR_LOG_TEXT);
-	status = fill_standard_fds();
+	status = mr_inherit_settle(&err) < 0 ? fail(&err) : fill_standard_fds();
 	return end_output(status ? status : run_word(argc, argv));
 }

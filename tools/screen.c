@@ -20,6 +20,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 
 #define TAKE "\033[?1049h\033[?25l"
@@ -61,19 +62,13 @@ static void give_back(struct mr_screen *screen)
 
 int mr_screen_open(struct mr_screen *screen, struct mr_error *err)
 {
-	static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP, SIGWINCH };
-	sigset_t set;
+	static const int more[] = { SIGPIPE, SIGTSTP, SIGWINCH };
 	int r;
 
 	*screen = (struct mr_screen){ .signals = -1 };
-	sigemptyset(&set);
-	for (size_t i = 0; i < N_ELEMENTS(taken); i++)
-		sigaddset(&set, taken[i]);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return mr_err(err, MR_E_SYS, errno, "signals: %m");
-	screen->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	screen->signals = mr_signals_open(more, N_ELEMENTS(more), NULL, err);
 	if (screen->signals < 0)
-		return mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m");
+		return screen->signals;
 	r = take(screen, err);
 	if (r < 0)
 		mr_screen_close(screen);

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
@@ -31,6 +29,7 @@
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
 #include "runtime/base/text.h"
+#include "runtime/base/wait.h"
 
 #define MODULES_MAX 8
 #define FRAMES_MAX 64
@@ -242,8 +241,8 @@ static void make_arguments(struct crash *crash, const char *symbolizer, uint64_t
 static int run_program(const char *path, char **argv, int out, int complaints)
 {
 	posix_spawn_file_actions_t actions;
-	int r, status = -1;
 	pid_t pid;
+	int r;
 
 	posix_spawn_file_actions_init(&actions);
 	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -256,9 +255,7 @@ static int run_program(const char *path, char **argv, int out, int complaints)
 	posix_spawn_file_actions_destroy(&actions);
 	if (r != 0)
 		return -r;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
+	return mr_wait(pid);
 }
 
 /* From the beginning, as text, malloc'd. */

@@ -29,6 +29,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/loop.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 
 #define RESULT_MAX (256 << 20)
 #define SAID_MAX 300 /* bytes of its messages that are passed on */
@@ -134,15 +135,10 @@ static void read_said(int fd, off_t from, char said[SAID_MAX])
 			*p = *p == '\n' && p[1] == '\0' ? '\0' : ' ';
 }
 
-static int wait_for(struct mr_child *child)
+static void wait_for(struct mr_child *child)
 {
-	pid_t got;
-
-	do
-		got = waitpid(child->pid, &child->status, 0);
-	while (got < 0 && errno == EINTR);
+	child->status = mr_wait(child->pid);
 	child->pid = 0;
-	return got < 0 ? -errno : 0;
 }
 
 static void on_pidfd(struct mr_source *source, uint32_t events)

@@ -32,6 +32,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
@@ -39,14 +40,13 @@
 #include "runtime/base/patience.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 #include "runtime/supervise/lease.h"
 #include "runtime/supervise/links.h"
 #include "runtime/supervise/ready.h"
 
 #define SAFE_FD 16 /* from here on no descriptor is one of the handover's */
 #define PROBE_REPORT_MAX 65536
-
-static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 struct mr_deputy {
 	struct mr_loop *loop;
@@ -125,8 +125,9 @@ static int spawn_with(const char *path, const char *verb, const struct given *gi
 
 	/* What ends a run waits until the program takes it by descriptor, and does not end the program. */
 	sigemptyset(&waiting);
-	for (size_t i = 0; i < N_ELEMENTS(ending_signals); i++)
-		sigaddset(&waiting, ending_signals[i]);
+	for (int sig = 1; sig < _NSIG; sig++)
+		if (mr_signal_ends(sig))
+			sigaddset(&waiting, sig);
 	sigfillset(&defaults);
 	if (posix_spawn_file_actions_init(&actions) != 0 || posix_spawnattr_init(&attr) != 0)
 		return mr_err(err, MR_E_SYS, ENOMEM, "start %s: %m", path);
@@ -303,8 +304,8 @@ static int probe(enum mr_backend backend, const struct mr_spec *spec,
 		return r;
 	r = wait_report(report, &text, err);
 	/* It has said what it has to say, or is late. */
-	if (kill(pid, SIGKILL) < 0 || waitpid(pid, &status, 0) < 0)
-		return mr_err(err, MR_E_SYS, errno, "wait for a backend: %m");
+	kill(pid, SIGKILL);
+	status = mr_wait(pid);
 	if (r > 0 && text.len == 0) {
 		describe_end(status, end, sizeof(end));
 		return mr_err(err, MR_E_PROTO, EPROTO, "%s %s without an answer",
@@ -465,7 +466,7 @@ static void on_gone(struct mr_source *source, uint32_t events)
 	struct mr_error err = MR_ERROR_INIT;
 
 	(void)events;
-	if (waitpid(d->pid, &d->wait_status, WNOHANG) != d->pid)
+	if (!mr_wait_now(d->pid, &d->wait_status))
 		return;
 	d->pid = 0;
 	mr_loop_remove(d->loop, &d->gone);
@@ -541,7 +542,7 @@ static void dismiss(struct mr_deputy *d)
 	kill(d->pid, SIGTERM);
 	if (p.fd < 0 || mr_clock_poll(&p, 1, mr_now_ns() + MR_PATIENCE_NS(HANDOVER_LEAVE)) != 1)
 		kill(d->pid, SIGKILL);
-	waitpid(d->pid, &d->wait_status, 0);
+	d->wait_status = mr_wait(d->pid);
 	d->pid = 0;
 }
 
@@ -612,17 +613,9 @@ static void end_held(struct mr_deputy *d, int sig)
 	be_done(d);
 }
 
-static bool is_ending(int sig)
-{
-	for (size_t i = 0; i < N_ELEMENTS(ending_signals); i++)
-		if (ending_signals[i] == sig)
-			return true;
-	return false;
-}
-
 void mr_deputy_signal(struct mr_deputy *d, int sig)
 {
-	if (d->held && is_ending(sig))
+	if (d->held && mr_signal_ends(sig))
 		end_held(d, sig);
 	else if (d->pidfd >= 0)
 		mr_pidfd_send_signal(d->pidfd, sig);

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cgroups/cgroup.h"
@@ -24,11 +23,13 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/io.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/patience.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 #include "runtime/spec/spec.h"
 
 #define KEEPER_TRIES 20
@@ -158,13 +159,13 @@ _Noreturn static void keep(int fd, const char *run_id)
 /* Of our descriptors it holds the lease, for as long as it has to do, and where messages go. */
 static void become_keeper(const struct mr_docker_lease *lease, int fd)
 {
-	static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 	const int kept[] = { STDERR_FILENO, fd, lease->fd, lease->dir_fd };
 
 	setsid();
 	prctl(PR_SET_NAME, "menace-keeper");
-	for (size_t i = 0; i < N_ELEMENTS(taken); i++)
-		signal(taken[i], SIG_IGN);
+	for (int sig = 1; sig < _NSIG; sig++)
+		if (mr_signal_ends(sig) || sig == SIGUSR1 || sig == SIGUSR2)
+			signal(sig, SIG_IGN);
 	for (int i = 0; i < 64; i++) {
 		bool keep_it = false;
 
@@ -295,8 +296,7 @@ void mr_docker_lease_close(struct mr_docker_lease *lease)
 		if (mr_write_full(lease->keeper_fd, goodbye, sizeof(goodbye)) < 0)
 			mr_log_warn("cannot end the keeper: %m");
 		lease->keeper_fd = mr_close(lease->keeper_fd);
-		if (waitpid(lease->keeper, NULL, 0) < 0)
-			mr_log_warn("wait for the keeper: %m");
+		mr_wait(lease->keeper);
 		lease->keeper = 0;
 	}
 	if (lease->fd >= 0)

@@ -41,6 +41,7 @@
 #include "runtime/backend/order.h"
 #include "runtime/base/cleanup.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/inherit.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
 #include "runtime/base/patience.h"
@@ -84,17 +85,10 @@ struct run {
 
 static int open_signals(struct run *run, struct mr_error *err)
 {
-	static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-	sigset_t set;
+	static const int more[] = { SIGUSR1, SIGUSR2 };
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < N_ELEMENTS(taken); i++)
-		sigaddset(&set, taken[i]);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return mr_err(err, MR_E_SYS, errno, "signals: %m");
-	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return run->signal_fd < 0 ? mr_err(err, MR_E_SYS, errno, "receive signals: signalfd: %m")
-				  : 0;
+	run->signal_fd = mr_signals_open(more, N_ELEMENTS(more), NULL, err);
+	return run->signal_fd < 0 ? run->signal_fd : 0;
 }
 
 static int prepare(struct run *run, struct mr_error *err)

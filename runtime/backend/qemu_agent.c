@@ -32,6 +32,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/loop.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 #include "runtime/spec/spec.h"
 
 #define CHUNK 16384
@@ -498,7 +499,7 @@ static void on_qemu_end(struct mr_source *source, uint32_t events)
 	struct agent *a = source->owner;
 
 	(void)events;
-	if (waitpid(a->qemu, &a->report->qemu_status, WNOHANG) != a->qemu)
+	if (!mr_wait_now(a->qemu, &a->report->qemu_status))
 		return;
 	a->qemu = 0;
 	a->report->has_exit = true;
@@ -630,8 +631,7 @@ static void end_machine(struct agent *a)
 
 	if (a->qemu > 0) {
 		kill(a->qemu, SIGKILL);
-		while (waitpid(a->qemu, NULL, 0) < 0 && errno == EINTR)
-			;
+		mr_wait(a->qemu);
 	}
 	read_rest(a);
 	for (size_t i = 0; i < N_ELEMENTS(its); i++)

@@ -20,7 +20,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/backend/qemu_group.h"
@@ -29,6 +28,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 #include "runtime/launch/landlock.h"
 
 #define OWN_ID_BASE 0x5e000000u /* + pid: nobody else's */
@@ -314,7 +314,7 @@ int mr_machine_spawn(const struct mr_machine_process *process, pid_t *ret, struc
 		*ret = pid;
 		return 0;
 	}
-	waitpid(pid, NULL, 0);
+	mr_wait(pid);
 	*err = why;
 	return -(why.errnum ? why.errnum : EINVAL);
 }

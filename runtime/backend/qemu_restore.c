@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/backend/qemu_qmp.h"
@@ -22,6 +21,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 
 int mr_restore(int qmp_fd, uint64_t until_ns, struct mr_error *err)
 {
@@ -187,8 +187,7 @@ static void stop(struct maker *m)
 {
 	if (m->qemu > 0) {
 		kill(m->qemu, SIGKILL);
-		while (waitpid(m->qemu, NULL, 0) < 0 && errno == EINTR)
-			;
+		mr_wait(m->qemu);
 	}
 	mr_close(m->console_fd);
 	mr_close(m->channel_fd);

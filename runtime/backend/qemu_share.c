@@ -24,7 +24,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/backend/qemu_group.h"
@@ -33,6 +32,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 #include "runtime/launch/steps.h"
 
 #define VIRTIOFSD "/usr/lib/qemu/virtiofsd"
@@ -358,7 +358,7 @@ static int wait_for_exec(int report, pid_t pid, struct mr_error *err)
 
 	if (n == 0)
 		return 0;
-	waitpid(pid, NULL, 0);
+	mr_wait(pid);
 	if (n != sizeof(why))
 		return mr_err(err, MR_E_SYS, EPROTO, "virtiofsd was not started");
 	*err = why;

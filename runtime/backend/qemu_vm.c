@@ -35,6 +35,7 @@
 #include "runtime/base/loop.h"
 #include "runtime/base/patience.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 
 #define RESULT_MAX ((size_t)48 << 20)
 #define CHUNK 16384
@@ -478,7 +479,7 @@ static void on_qemu_end(struct mr_source *source, uint32_t events)
 	struct mr_vm *vm = source->owner;
 
 	(void)events;
-	if (waitpid(vm->qemu, &vm->report->wait_status, WNOHANG) != vm->qemu)
+	if (!mr_wait_now(vm->qemu, &vm->report->wait_status))
 		return;
 	vm->qemu = 0;
 	vm->report->has_exit = true;
@@ -497,7 +498,7 @@ static void on_files_end(struct mr_source *source, uint32_t events)
 	int status = 0;
 
 	(void)events;
-	if (waitpid(vm->virtiofsd, &status, WNOHANG) != vm->virtiofsd)
+	if (!mr_wait_now(vm->virtiofsd, &status))
 		return;
 	vm->virtiofsd = 0;
 	mr_loop_remove(vm->loop, source);
@@ -710,8 +711,7 @@ static void end_program(pid_t *pid)
 	if (*pid <= 0)
 		return;
 	kill(*pid, SIGKILL);
-	while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	mr_wait(*pid);
 	*pid = 0;
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/base/cleanup.h"
 #include "runtime/base/error.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 
 #define IDLE_MAX 8 /* that wait; more are ended */
 #define SAID_KEPT 65536 /* bytes of messages, after which they are thrown away */
@@ -46,14 +47,9 @@ static void close_all(struct mr_runner *runner)
 static int wait_for(struct mr_runner *runner)
 {
 	const pid_t pid = runner->pid;
-	int status = 0;
-	pid_t got;
 
 	close_all(runner);
-	do
-		got = waitpid(pid, &status, 0);
-	while (got < 0 && errno == EINTR);
-	return status;
+	return mr_wait(pid);
 }
 
 int mr_runner_end(struct mr_runner *runner)

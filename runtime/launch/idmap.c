@@ -24,13 +24,13 @@
 #include <sys/prctl.h>
 #include <grp.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/wait.h"
 #include "runtime/launch/steps.h"
 #include "runtime/spec/spec.h"
 
@@ -259,7 +259,6 @@ int mr_idmap_userns_fd(uid_t from_uid, uid_t to_uid, gid_t from_gid, gid_t to_gi
 			r = mr_err(err, MR_E_SYS, errno, "open %s: %m", path);
 	}
 	mr_close(pipe_fd);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	mr_wait(pid);
 	return r < 0 ? r : fd;
 }

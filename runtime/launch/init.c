@@ -209,11 +209,15 @@ static bool reap(struct mr_child *c, pid_t main_pid)
 	for (int i = 0; i < REAP_BATCH; i++) {
 		pid_t pid = waitpid(-1, &status, WNOHANG);
 
+		/* Without a child, and not told of: how the program ended is known to nobody. */
+		if (pid < 0 && errno == ECHILD && !c->main_reported)
+			_exit(125);
 		if (pid <= 0)
 			return false;
 		if (pid != main_pid)
 			continue;
 		report_exit(c, status);
+		c->main_reported = true;
 		if (is_alone())
 			_exit(0);
 	}

@@ -30,7 +30,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cgroups/cgroup.h"
@@ -40,6 +39,7 @@
 #include "runtime/base/die_at.h"
 #include "runtime/base/error.h"
 #include "runtime/base/io.h"
+#include "runtime/base/wait.h"
 #include "runtime/launch/mountfd.h"
 #include "runtime/launch/steps.h"
 #include "runtime/spec/policy.h"
@@ -590,8 +590,7 @@ void mr_launched_kill(struct mr_launched *launched)
 	if (launched->pidfd < 0)
 		return;
 	mr_pidfd_send_signal(launched->pidfd, SIGKILL);
-	while (waitpid(launched->init_pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	mr_wait(launched->init_pid);
 }
 
 static const char *last_step(const struct mr_launched *launched)

@@ -28,6 +28,7 @@ struct mr_child {
 	bool takes_netns; /* the supervisor gives it, see launch.h */
 	struct mr_seccomp_policy policy;
 	const struct sock_fprog *filter;
+	bool main_reported; /* init told the supervisor how the program ended */
 	int sync_fd; /* our end; beyond the payload's limit of descriptors with a narrowed policy */
 	int go_fd; /* read end: the payload waits here */
 	int *trees; /* one a spec mount: detached mount made by the parent, or -1 */

@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include "runtime/base/compat.h"
 #include "runtime/base/error.h"
 #include "runtime/base/patience.h"
+#include "runtime/base/wait.h"
 
 void mr_seconds_draw(struct mr_seconds *seconds, struct mr_rand *rand, unsigned int percent)
 {
@@ -111,8 +111,7 @@ void mr_helper_stop(struct mr_helper *helper)
 	mr_close(helper->fd);
 	if (!ends_by_itself(helper->pid))
 		kill(helper->pid, SIGKILL);
-	while (waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	mr_wait(helper->pid);
 	*helper = (struct mr_helper){ .fd = -1 };
 }
 

@@ -28,6 +28,7 @@
 #include "runtime/base/patience.h"
 #include "runtime/base/sibling.h"
 #include "runtime/base/str.h"
+#include "runtime/base/wait.h"
 
 #define LATE_MAX 4096 /* messages after that: many more than a socket holds, and no flood */
 #define ABOVE_ALL 64 /* numbers that no descriptor of the new process is given */
@@ -280,12 +281,11 @@ static void drop(struct mr_netd_run *netd, struct mr_source *source)
 /* Why it ended, and reap it: nobody else is to look at it then, least of all with its number gone. */
 static void explain_end(struct mr_netd_run *netd, struct mr_error *err)
 {
-	int status = 0;
+	int status;
 
 	mr_assert(netd->pid > 0);
 	drop(netd, &netd->process);
-	while (waitpid(netd->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = mr_wait(netd->pid);
 	netd->pid = 0;
 	if (WIFSIGNALED(status))
 		mr_err(err, MR_E_SYS, EPIPE,
@@ -436,8 +436,7 @@ void mr_netd_stop(struct mr_netd_run *netd)
 		hear_out(netd);
 	if (netd->pid > 0) {
 		kill(netd->pid, SIGKILL);
-		while (waitpid(netd->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		mr_wait(netd->pid);
 		netd->pid = 0;
 	}
 	drop(netd, &netd->process);

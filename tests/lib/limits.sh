@@ -53,8 +53,10 @@ start()
 	rm -f "$result" "$tmp/stdout" "$tmp/stderr" # what an earlier one said is not this one's
 	# shellcheck disable=SC2034 # for fail
 	printf -v last_command '%q ' "$MENACE_RUN" "$@"
+	: >"$tmp/stdout"
 	start_clock
-	"$MENACE_RUN" -o "$result" --ro "$helpers:/helpers" "$@" \
+	# A shell has its background jobs ignore Ctrl-C, and what is ignored stays so.
+	env --default-signal=INT,QUIT "$MENACE_RUN" -o "$result" --ro "$helpers:/helpers" "$@" \
 		>"$tmp/stdout" 2>"$tmp/stderr" &
 	supervisor=$!
 }

@@ -17,7 +17,7 @@ export MENACE_QEMU_BOOT_TIMEOUT
 begin()
 {
 	: >"$tmp/stdout"
-	"$MENACE_RUN" -q --backend qemu -o "$result" "$@" -- true >"$tmp/stdout" 2>"$tmp/stderr" &
+	env --default-signal=INT "$MENACE_RUN" -q --backend qemu -o "$result" "$@" -- true >"$tmp/stdout" 2>"$tmp/stderr" &
 	supervisor=$!
 }
 
