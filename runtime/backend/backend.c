@@ -208,6 +208,25 @@ static bool wants_rw(const struct mr_spec *spec)
 	return false;
 }
 
+/* With a folder between them, which the program could rename. */
+static bool is_deep_below(const char *path, const char *folder)
+{
+	const size_t len = strlen(folder);
+
+	return strncmp(path, folder, len) == 0 && path[len] == '/' && strchr(path + len + 1, '/');
+}
+
+static bool wants_held(const struct mr_spec *spec)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		for (size_t k = 0; k < spec->n_mounts; k++)
+			if (spec->mounts[i].kind == MR_MOUNT_RW &&
+			    spec->mounts[k].kind == MR_MOUNT_RO &&
+			    is_deep_below(spec->mounts[k].dest, spec->mounts[i].dest))
+				return true;
+	return false;
+}
+
 static bool wants_hide(const struct mr_spec *spec)
 {
 	for (size_t i = 0; i < spec->n_mounts; i++)
@@ -324,6 +343,7 @@ static bool (*const wants[MR_NEED_COUNT_])(const struct mr_spec *spec) = {
 	[MR_NEED_cpu_time] = wants_cpu_time,
 	[MR_NEED_swap] = wants_swap,
 	[MR_NEED_rw_mount] = wants_rw,
+	[MR_NEED_held_mount] = wants_held,
 	[MR_NEED_net_none] = wants_net_none,
 	[MR_NEED_loopback] = wants_loopback,
 	[MR_NEED_stub] = wants_stub,
