@@ -27,6 +27,8 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json.h"
 #include "runtime/base/log.h"
+#include "runtime/base/loop.h"
+#include "runtime/base/patience.h"
 #include "runtime/supervise/pump.h"
 #include "tools/session.h"
 #include "tools/to_store.h"
@@ -63,6 +65,8 @@ struct batch {
 	unsigned int jobs, busy;
 	unsigned int waiting; /* of the busy slots: their runs are to be started again */
 	struct mr_source input, output, signals;
+	struct mr_source
+		stall; /* timer: interrupted, and the reader of the results takes nothing */
 	bool input_is_file, input_ended, interrupted;
 	struct mr_sink_fd sink;
 	struct mr_to_store store;
@@ -89,6 +93,75 @@ static void grow(struct buffer *b, size_t more)
 
 static void on_output(struct mr_source *source, uint32_t events);
 
+/* From the first interrupt on, and again after each byte that the reader takes. */
+static void arm_stall(struct batch *b)
+{
+	struct mr_error err;
+
+	if (mr_timer_arm(b->stall.fd, mr_now_ns() + MR_PATIENCE_NS(READER_STALL), &err) < 0)
+		mr_log_warn("%s", err.msg);
+}
+
+static void drop_results(struct batch *b)
+{
+	if (b->out.at < b->out.end)
+		mr_log_error("nobody reads standard output: %zu bytes of results are dropped",
+			     b->out.end - b->out.at);
+	b->out.at = b->out.end = 0;
+	mr_loop_remove(b->host->loop, &b->output);
+}
+
+/* Runs that still end have results to come: it is looked again. */
+static void on_stall(struct mr_source *source, uint32_t events)
+{
+	struct batch *b = source->owner;
+
+	(void)events;
+	mr_timer_ack(source->fd);
+	if (b->busy > 0)
+		arm_stall(b);
+	else
+		drop_results(b);
+}
+
+static int watch_stall(struct batch *b, struct mr_error *err)
+{
+	mr_auto_close int timer = mr_timer_open(err);
+	int r = timer;
+
+	if (r >= 0)
+		r = mr_loop_add(b->host->loop, &b->stall, timer, EPOLLIN, on_stall, b, err);
+	if (r == 0)
+		mr_take_fd(timer);
+	return r;
+}
+
+static void end_stall(struct batch *b)
+{
+	const int timer = b->stall.fd;
+
+	mr_loop_remove(b->host->loop, &b->stall);
+	mr_close(timer);
+}
+
+/* An interrupt wins over results that nobody reads; a reader that still reads gets all of them. */
+static void interrupt(struct batch *b, int sig)
+{
+	struct mr_error err = MR_ERROR_INIT;
+
+	b->interrupted = true;
+	b->status = 128 + sig;
+	if (b->stall.fd >= 0) { /* told again: no longer wait where only the reader is waited for */
+		if (b->busy == 0)
+			drop_results(b);
+		return;
+	}
+	if (watch_stall(b, &err) < 0)
+		mr_log_warn("%s", err.msg);
+	else
+		arm_stall(b);
+}
+
 static void flush_output(struct batch *b)
 {
 	struct mr_error err;
@@ -112,6 +185,8 @@ static void flush_output(struct batch *b)
 			break;
 		}
 		b->out.at += (size_t)n;
+		if (b->stall.fd >= 0)
+			arm_stall(b);
 	}
 	mr_loop_remove(b->host->loop, &b->output);
 }
@@ -525,8 +600,7 @@ static void on_signal(struct mr_source *source, uint32_t events)
 		    info.ssi_signo == SIGUSR1 || info.ssi_signo == SIGUSR2 ||
 		    info.ssi_signo == SIGTSTP)
 			continue;
-		b->interrupted = true;
-		b->status = 128 + (int)info.ssi_signo;
+		interrupt(b, (int)info.ssi_signo);
 		for (unsigned int i = 0; i < b->jobs; i++) {
 			if (b->slots[i].run)
 				mr_run_interrupt(b->slots[i].run, (int)info.ssi_signo);
@@ -541,6 +615,12 @@ static bool is_over(const struct batch *b)
 	bool no_more = b->interrupted || (b->input_ended && b->in.at == b->in.end);
 
 	return no_more && b->busy == 0 && b->out.at == b->out.end;
+}
+
+/* Something outside of us must happen first: else the loop only takes what is there. */
+static bool has_to_wait(const struct batch *b)
+{
+	return b->busy || !b->input_ended || b->out.at < b->out.end;
 }
 
 static bool any_done(const struct batch *b)
@@ -566,6 +646,7 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 			     .ready = cli->ready,
 			     .input.fd = -1,
 			     .output.fd = -1,
+			     .stall.fd = -1,
 			     .signals.fd = -1 };
 	if (b->jobs > SLOTS_MAX)
 		b->jobs = SLOTS_MAX;
@@ -586,7 +667,7 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 		if (is_over(b))
 			break;
 		if (!any_done(b) &&
-		    mr_loop_run_once(host->loop, b->busy || !b->input_ended ? -1 : 0, &err) < 0) {
+		    mr_loop_run_once(host->loop, has_to_wait(b) ? -1 : 0, &err) < 0) {
 			b->status = mr_session_fail(&err);
 			break;
 		}
@@ -594,6 +675,7 @@ int mr_batch_main(struct mr_run_host *host, struct mr_cli *cli)
 	}
 	mr_loop_remove(host->loop, &b->signals);
 	mr_loop_remove(host->loop, &b->input);
+	end_stall(b);
 	mr_close(signals);
 	mr_sink_fd_close(&b->sink);
 	mr_to_store_deinit(&b->store);

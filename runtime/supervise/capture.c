@@ -109,6 +109,11 @@ void mr_capture_add(struct mr_capture *cap, const void *buf, size_t size)
 		overwrite(&cap->tail, p + n, size - n);
 }
 
+void mr_capture_cut(struct mr_capture *cap)
+{
+	cap->cut = true;
+}
+
 uint64_t mr_capture_total(const struct mr_capture *cap)
 {
 	return cap->total;
@@ -116,7 +121,7 @@ uint64_t mr_capture_total(const struct mr_capture *cap)
 
 bool mr_capture_truncated(const struct mr_capture *cap)
 {
-	return cap->total > cap->head.used + cap->tail.used;
+	return cap->cut || cap->total > cap->head.used + cap->tail.used;
 }
 
 /* Head and tail in stream order as one malloc'd array. */

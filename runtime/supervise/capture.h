@@ -26,6 +26,7 @@ struct mr_capture {
 	struct mr_capture_part head;
 	struct mr_capture_part tail;
 	uint64_t total;
+	bool cut;
 };
 
 /* Keep the first head_bytes and the last tail_bytes; either may be 0.  Allocates nothing. */
@@ -35,9 +36,12 @@ void mr_capture_deinit(struct mr_capture *cap);
 /* Never fails: when memory cannot be had, less is kept and the capture counts as truncated. */
 void mr_capture_add(struct mr_capture *cap, const void *buf, size_t size);
 
+/* More came than was given to it, or than the caller got: it counts as truncated. */
+void mr_capture_cut(struct mr_capture *cap);
+
 /* Bytes seen, kept or not. */
 uint64_t mr_capture_total(const struct mr_capture *cap);
-/* Were bytes seen that are not kept? */
+/* Were bytes seen that are not kept, or was it cut? */
 bool mr_capture_truncated(const struct mr_capture *cap);
 
 /* New reference:

@@ -17,6 +17,7 @@
 #include "runtime/base/compat.h"
 #include "runtime/base/die_at.h"
 #include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 #include "runtime/supervise/network.h"
 #include "runtime/supervise/state.h"
 #include "runtime/supervise/trail.h"
@@ -108,16 +109,47 @@ void mr_end_hurry(struct mr_run *run)
 		mr_log_warn("run %s: %s", run->id, err.msg);
 }
 
+/* Of a run that was killed the reader has READER_STALL to take something, and again after each byte.
+ * One that ended by itself has its time limit for the end of its output as well, as if it waited for
+ * the reader in write(2). */
+static void watch_reader(struct mr_run *run)
+{
+	const uint64_t wall = run->facts.kill == MR_KILL_NONE ? run->deadlines.wall_at_ns : 0;
+	uint64_t at = mr_now_ns() + MR_PATIENCE_NS(READER_STALL);
+	struct mr_error err;
+
+	if (run->give_up || (mr_pump_out_done(&run->out) && mr_pump_out_done(&run->err)))
+		return;
+	run->cut = true;
+	run->cut_passed = run->out.passed + run->err.passed;
+	if (wall == UINT64_MAX)
+		return;
+	if (mr_timer_arm(run->drain.fd, at > wall ? at : wall, &err) < 0)
+		mr_log_warn("run %s: %s", run->id, err.msg);
+}
+
 void mr_end_streams(struct mr_run *run)
 {
 	struct mr_pump_out *pumps[] = { &run->out, &run->err };
 
 	for (int i = 0; i < 2; i++) {
 		if (run->give_up)
-			mr_pump_out_stop(pumps[i]);
+			mr_pump_out_drop(pumps[i]);
 		else
 			mr_pump_out_cut(pumps[i]);
 	}
+	watch_reader(run);
+}
+
+void mr_end_late(struct mr_run *run)
+{
+	if (run->cut && !run->give_up && run->out.passed + run->err.passed == run->cut_passed) {
+		run->give_up = true;
+		/* It ended by itself, but what it wrote was not taken in the time that it had. */
+		if (run->facts.kill == MR_KILL_NONE)
+			run->facts.kill = MR_KILL_WALL;
+	}
+	mr_end_streams(run);
 }
 
 /* --- the facts -------------------------------------------------------------------- */

@@ -83,10 +83,8 @@ static ssize_t sink_write(const struct mr_sink_fd *sink, const char *buf, size_t
 
 static void end_input(struct mr_pump_out *pump)
 {
-	int fd = pump->in.fd;
-
 	mr_loop_remove(pump->loop, &pump->in);
-	mr_close(fd);
+	pump->in_fd = mr_close(pump->in_fd);
 	pump->ended = true;
 }
 
@@ -104,6 +102,8 @@ static bool flush(struct mr_pump_out *pump)
 		if (n < 0) { /* EPIPE, ENOSPC: the reader is lost; let the payload know */
 			pump->lost = mr_sink_failed(errno);
 			pump->unread = true;
+			if (pump->lost)
+				mr_capture_cut(&pump->capture);
 			pump->pending_at = pump->pending_end = 0;
 			mr_sink_fd_close(&pump->sink);
 			if (!pump->ended)
@@ -111,10 +111,13 @@ static bool flush(struct mr_pump_out *pump)
 			return true;
 		}
 		pump->pending_at += (size_t)n;
+		pump->passed += (uint64_t)n;
 	}
 	pump->pending_at = pump->pending_end = 0;
 	return true;
 }
+
+static void on_readable(struct mr_source *source, uint32_t events);
 
 static void on_writable(struct mr_source *source, uint32_t events)
 {
@@ -125,18 +128,19 @@ static void on_writable(struct mr_source *source, uint32_t events)
 	if (!flush(pump))
 		return;
 	mr_loop_remove(pump->loop, &pump->out);
-	if (!pump->ended && mr_loop_modify(pump->loop, &pump->in, EPOLLIN, &err) < 0)
+	if (!pump->ended &&
+	    mr_loop_add(pump->loop, &pump->in, pump->in_fd, EPOLLIN, on_readable, pump, &err) < 0)
 		end_input(pump);
 	pump->on_progress(pump, 0);
 }
 
-/* Stop reading until the caller's stream takes more. */
+/* Stop reading until the caller's stream takes more.  Out of the loop, since EPOLLHUP comes even where
+ * nothing is asked for, and would turn the loop for as long as the reader takes nothing. */
 static void wait_for_reader(struct mr_pump_out *pump)
 {
 	struct mr_error err;
 
-	if (!pump->ended && mr_loop_modify(pump->loop, &pump->in, 0, &err) < 0)
-		end_input(pump);
+	mr_loop_remove(pump->loop, &pump->in);
 	if (mr_loop_add(pump->loop, &pump->out, pump->sink.fd, EPOLLOUT, on_writable, pump, &err) <
 	    0) {
 		pump->pending_at = pump->pending_end = 0;
@@ -145,15 +149,26 @@ static void wait_for_reader(struct mr_pump_out *pump)
 	}
 }
 
+/* How many of n bytes may be passed on. */
+static size_t take_allowance(struct mr_pump_out *pump, size_t n)
+{
+	if (!pump->may_pass)
+		return n;
+	if (n > *pump->may_pass) {
+		n = (size_t)*pump->may_pass;
+		mr_capture_cut(&pump->capture);
+	}
+	*pump->may_pass -= n;
+	return n;
+}
+
 static void on_readable(struct mr_source *source, uint32_t events)
 {
 	struct mr_pump_out *pump = source->owner;
 	ssize_t n;
 
 	(void)events;
-	if (pump->pending_end)
-		return; /* EPOLLHUP comes even when nothing is asked for */
-	n = read(pump->in.fd, pump->buf, pump->left < MR_PUMP_BUF ? pump->left : MR_PUMP_BUF);
+	n = read(pump->in_fd, pump->buf, pump->left < MR_PUMP_BUF ? pump->left : MR_PUMP_BUF);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n <= 0) { /* EIO: the last holder of a terminal is gone */
@@ -167,7 +182,7 @@ static void on_readable(struct mr_source *source, uint32_t events)
 	if (pump->left == 0)
 		end_input(pump);
 	if (pump->sink.fd >= 0) {
-		pump->pending_end = (size_t)n;
+		pump->pending_end = take_allowance(pump, (size_t)n);
 		if (!flush(pump))
 			wait_for_reader(pump);
 	}
@@ -182,6 +197,7 @@ int mr_pump_out_start(struct mr_pump_out *pump, struct mr_loop *loop, int in_fd,
 	int r;
 
 	*pump = (struct mr_pump_out){ .loop = loop,
+				      .in_fd = in_fd,
 				      .in.fd = -1,
 				      .out.fd = -1,
 				      .sink = sink,
@@ -191,12 +207,12 @@ int mr_pump_out_start(struct mr_pump_out *pump, struct mr_loop *loop, int in_fd,
 	mr_capture_init(&pump->capture, head, tail);
 	pump->buf = malloc(MR_PUMP_BUF);
 	if (!pump->buf) {
-		mr_close(in_fd);
+		pump->in_fd = mr_close(pump->in_fd);
 		return mr_err(err, MR_E_SYS, ENOMEM, "output buffer: %m");
 	}
 	r = mr_loop_add(loop, &pump->in, in_fd, EPOLLIN, on_readable, pump, err);
 	if (r < 0)
-		mr_close(in_fd);
+		end_input(pump);
 	return r;
 }
 
@@ -211,7 +227,7 @@ void mr_pump_out_cut(struct mr_pump_out *pump)
 
 	if (!pump->buf || pump->ended)
 		return;
-	if (ioctl(pump->in.fd, FIONREAD, &waiting) < 0 || waiting <= 0)
+	if (ioctl(pump->in_fd, FIONREAD, &waiting) < 0 || waiting <= 0)
 		end_input(pump);
 	else
 		pump->left = (size_t)waiting;
@@ -227,6 +243,21 @@ void mr_pump_out_stop(struct mr_pump_out *pump)
 	mr_sink_fd_close(&pump->sink);
 	free(pump->buf);
 	pump->buf = NULL;
+}
+
+void mr_pump_out_drop(struct mr_pump_out *pump)
+{
+	int unread = 0;
+
+	if (!mr_pump_out_done(pump)) {
+		if (!pump->ended)
+			ioctl(pump->in_fd, FIONREAD, &unread);
+		mr_log_error("nobody reads what the program writes: %zu bytes of it are dropped",
+			     pump->pending_end - pump->pending_at + (size_t)unread);
+		mr_capture_cut(&pump->capture);
+		pump->lost = true;
+	}
+	mr_pump_out_stop(pump);
 }
 
 /* The payload goes on reading after the end of the caller's file; how much it leaves is known

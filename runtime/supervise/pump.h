@@ -36,12 +36,17 @@ bool mr_sink_failed(int errnum);
 
 struct mr_pump_out {
 	struct mr_loop *loop;
-	struct mr_source in; /* from the payload */
+	int in_fd; /* from the payload, owned; -1 once it has ended */
+	struct mr_source
+		in; /* in_fd, only while nothing waits: a hang-up is told again and again */
 	struct mr_source out; /* to the caller, only while something waits */
 	struct mr_sink_fd sink;
 	struct mr_capture capture;
 	char *buf; /* what could not be passed on yet */
 	size_t pending_at, pending_end;
+	uint64_t *
+		may_pass; /* bytes that may still be passed on, of all that share it; NULL: no bound */
+	uint64_t passed; /* bytes that the caller's stream took */
 	size_t left; /* bytes to read until the cut; SIZE_MAX: no cut */
 	bool ended; /* end of file, or the reader is gone */
 	bool lost; /* the caller's stream failed, which was said: not all was passed on */
@@ -62,6 +67,8 @@ bool mr_pump_out_done(const struct mr_pump_out *pump);
  * for, but what the payload wrote is still kept and passed on. */
 void mr_pump_out_cut(struct mr_pump_out *pump);
 void mr_pump_out_stop(struct mr_pump_out *pump);
+/* Stop because nobody takes it: what was not passed on is said, and the capture counts as truncated. */
+void mr_pump_out_drop(struct mr_pump_out *pump);
 
 struct mr_pump_in {
 	struct mr_loop *loop;

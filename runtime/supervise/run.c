@@ -284,7 +284,7 @@ static void on_drain(struct mr_source *source, uint32_t events)
 			look_for_oom(run);
 		return;
 	}
-	mr_end_streams(run);
+	mr_end_late(run);
 	handle(run, EV_PROGRESS, NULL);
 }
 

@@ -77,6 +77,10 @@ struct mr_run {
 	struct mr_procs procs; /* polled usage, without a control group */
 
 	bool init_gone, group_empty;
+	bool cut; /* only what was in the pipes at the end of the drain is still passed on */
+	uint64_t cut_passed; /* bytes that readers had taken at the last look */
+	uint64_t
+		may_pass; /* bytes of both streams that may still go to readers: limits.output_bytes */
 	bool give_up; /* interrupted while only output was left: what nobody reads is dropped */
 	unsigned int interrupts, oom_looks;
 	uint64_t out_bytes;
@@ -147,6 +151,8 @@ void mr_end_begin(struct mr_run *run);
 void mr_end_hurry(struct mr_run *run);
 /* The drain time is over. */
 void mr_end_streams(struct mr_run *run);
+/* The drain is over, or the time of a reader that takes nothing. */
+void mr_end_late(struct mr_run *run);
 /* Once all has ended, or after a set-up that failed: the facts and the verdict. */
 void mr_end_finish(struct mr_run *run);
 /* Afterwards: everything it has, and itself.  Returns NULL. */

@@ -98,8 +98,11 @@ static int start_output(struct mr_run *run, struct mr_pump_out *pump, int from, 
 		mr_close(from);
 		return r;
 	}
-	return mr_pump_out_start(pump, run->host->loop, from, sink, run->spec->output_head_bytes,
-				 run->spec->output_tail_bytes, on_progress, run, err);
+	r = mr_pump_out_start(pump, run->host->loop, from, sink, run->spec->output_head_bytes,
+			      run->spec->output_tail_bytes, on_progress, run, err);
+	if (run->spec->limits_output_bytes != MR_UNLIMITED)
+		pump->may_pass = &run->may_pass;
+	return r;
 }
 
 int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *err)
@@ -107,6 +110,7 @@ int mr_streams_open_outputs(struct mr_run *run, int child[3], struct mr_error *e
 	struct mr_pump_out *pumps[] = { &run->out, &run->err };
 	const int callers[] = { run->opts.stdout_fd, run->opts.stderr_fd };
 
+	run->may_pass = run->spec->limits_output_bytes;
 	for (int i = 0; i < 2; i++) {
 		int pair[2], r = make_pipe(i == 0 ? "output" : "error", pair, err);
 

@@ -174,6 +174,61 @@ static void end_comes_after_the_last_byte(void **state)
 	expect_read(f->caller[0], f->bytes, 60000);
 }
 
+/* A pipe that hung up stays ready for as long as it is in the loop, which would turn for nothing. */
+static void hang_up_behind_a_reader_that_takes_nothing_is_quiet(void **state)
+{
+	struct fixture *f = *state;
+	struct mr_error err;
+	size_t written;
+
+	start_pipes(f);
+	written = write_until_full(f, 0);
+	drop(&f->payload[1]);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(mr_loop_run_once(f->loop, 0, &err), 0);
+	expect_read(f->caller[0], f->bytes, 65536);
+	turn(f);
+	expect_read(f->caller[0], f->bytes + 65536,
+		    written - 65536 < 65536 ? written - 65536 : 65536);
+	turn(f);
+	assert_false(f->out.lost);
+}
+
+static void what_nobody_takes_is_dropped_and_counted(void **state)
+{
+	struct fixture *f = *state;
+
+	start_pipes(f);
+	write_until_full(f, 0);
+	mr_pump_out_drop(&f->out);
+	assert_true(f->out.lost);
+	assert_true(mr_capture_truncated(&f->out.capture));
+	assert_true(mr_pump_out_done(&f->out));
+}
+
+static void no_more_is_passed_on_than_allowed(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t may_pass = 1000;
+
+	start_pipes(f);
+	f->out.may_pass = &may_pass;
+	assert_int_equal(write(f->payload[1], f->bytes, 600), 600);
+	turn(f);
+	assert_int_equal(may_pass, 400);
+	assert_int_equal(write(f->payload[1], f->bytes + 600, 600), 600);
+	turn(f);
+	assert_int_equal(write(f->payload[1], f->bytes, 600), 600);
+	drop(&f->payload[1]);
+	turn(f);
+	drop(&f->caller[1]);
+	mr_sink_fd_close(&f->out.sink);
+	expect_read(f->caller[0], f->bytes, 1000);
+	assert_int_equal(read(f->caller[0], f->bytes, 1), 0);
+	assert_int_equal(mr_capture_total(&f->out.capture), 1800);
+	assert_true(mr_capture_truncated(&f->out.capture));
+}
+
 static void slow_reader_stops_the_payload_and_loses_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -592,6 +647,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(bytes_pass_and_are_kept),
 		TEST(end_comes_after_the_last_byte),
+		TEST(hang_up_behind_a_reader_that_takes_nothing_is_quiet),
+		TEST(what_nobody_takes_is_dropped_and_counted),
+		TEST(no_more_is_passed_on_than_allowed),
 		TEST(slow_reader_stops_the_payload_and_loses_nothing),
 		TEST(reader_that_is_gone_closes_the_payloads_pipe),
 		TEST(reader_that_goes_while_bytes_wait),

@@ -12,3 +12,4 @@ run --output-limit 0 -- true
 assert_at_ease
 run --output-limit 0 -- sh -c 'echo; sleep 1001'
 assert_ended 137 output_limit output
+[ ! -s "$tmp/stdout" ] || fail "something was passed on"

@@ -13,7 +13,7 @@ said="menace-run: what the program writes cannot be passed on: No space left on 
 "$MENACE_RUN" -q -o "$result" echo little >/dev/full 2>"$tmp/stderr"
 assert_eq $? 125 "exit status"
 assert_eq "$(cat "$tmp/stderr")" "$said" "messages"
-assert_eq "$(json .reason),$(json .exit.code),$(json .exit.status),$(json .stdout.bytes)" exited,0,125,7 "result"
+assert_eq "$(json .reason),$(json .exit.code),$(json .exit.status),$(json .stdout.bytes),$(json .stdout.truncated)" exited,0,125,7,true "result"
 
 # What the program says of itself is not hidden by it.
 "$MENACE_RUN" -q -o "$result" sh -c 'echo little; exit 3' >/dev/full 2>"$tmp/stderr"
