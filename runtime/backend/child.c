@@ -366,7 +366,7 @@ void mr_child_interrupt(struct mr_child *child)
 
 	child->interrupted = true;
 	if (pid > 0)
-		kill(pid, SIGTERM);
+		mr_runner_terminate(pid);
 }
 
 /* What it made goes with it: its sandbox ends when its supervisor does. */
@@ -393,7 +393,8 @@ struct mr_child *mr_child_free(struct mr_child *child)
 	mr_loop_remove(child->loop, &child->ready);
 	mr_runner_end(&child->runner);
 	if (child->pid > 0) {
-		kill(child->pid, SIGTERM);
+		mr_runner_terminate(child->pid);
+		mr_runner_await(child->pid);
 		wait_for(child);
 	}
 	mr_close(child->result_fd);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,7 +21,11 @@
 #include <unistd.h>
 
 #include "runtime/base/cleanup.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/compat.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/str.h"
 
 #define IDLE_MAX 8 /* that wait; more are ended */
@@ -49,7 +54,8 @@ static int wait_for(struct mr_runner *runner)
 	int status = 0;
 	pid_t got;
 
-	close_all(runner);
+	close_all(runner); /* first: it may wait for us to read, or to write */
+	mr_runner_await(pid);
 	do
 		got = waitpid(pid, &status, 0);
 	while (got < 0 && errno == EINTR);
@@ -60,8 +66,36 @@ int mr_runner_end(struct mr_runner *runner)
 {
 	if (runner->pid <= 0)
 		return 0;
-	kill(runner->pid, SIGTERM);
+	mr_runner_terminate(runner->pid);
 	return wait_for(runner);
+}
+
+/* One that is stopped takes no signal but these, and would be waited for without end. */
+void mr_runner_terminate(pid_t pid)
+{
+	kill(pid, SIGTERM);
+	kill(pid, SIGCONT);
+}
+
+void mr_runner_await(pid_t pid)
+{
+	mr_auto_close int fd = mr_pidfd_open(pid, 0);
+	const uint64_t until = mr_now_ns() + MR_PATIENCE_NS(RUNNER_END);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int n;
+
+	if (fd < 0)
+		return;
+	do
+		n = mr_clock_poll(&p, 1, until);
+	while ((n < 0 && errno == EINTR) || (n == 0 && mr_now_ns() < until));
+	if (n != 0)
+		return;
+	mr_log_warn("menace-run (process %d) does not end when told to: it is killed; menace "
+		    "cleanup "
+		    "removes what it leaves",
+		    (int)pid);
+	kill(pid, SIGKILL);
 }
 
 /* --- starting -------------------------------------------------------------- */

@@ -49,3 +49,7 @@ int mr_runners_take(struct mr_runners *runners, const char *line, size_t size,
 void mr_runners_put(struct mr_runners *runners, struct mr_runner *runner);
 /* Have it end its run and itself, and wait; its status of waitpid(2). */
 int mr_runner_end(struct mr_runner *runner);
+/* Tell a menace-run to take its sandbox down and to end, also where somebody has stopped it. */
+void mr_runner_terminate(pid_t pid);
+/* Wait for that end, which is not reaped here; one that does not come in time is brought about. */
+void mr_runner_await(pid_t pid);
