@@ -53,7 +53,8 @@ static int wait_for(struct mr_runner *runner)
 {
 	const pid_t pid = runner->pid;
 
-	close_all(runner);
+	close_all(runner); /* first: it may wait for us to read, or to write */
+	mr_runner_await(pid);
 	return mr_wait(pid);
 }
 
@@ -62,7 +63,6 @@ int mr_runner_end(struct mr_runner *runner)
 	if (runner->pid <= 0)
 		return 0;
 	mr_runner_terminate(runner->pid);
-	mr_runner_await(runner->pid);
 	return wait_for(runner);
 }
 

@@ -16,6 +16,7 @@ doomed=$MENACE_RUN-test # menace-run with runtime/base/die_at.h: it dies where M
 
 # Steps that no run gets to, with the reason.
 declare -A unreachable=(
+	[run.setting_up.kill]="a signal that comes before the run is one of nobody's, and nothing holds a set-up until one comes"
 	[run.held.failed]="the program's process says nothing once it is ready, and init waits for its exec by vfork"
 )
 
@@ -102,13 +103,6 @@ die()
 	run.setting_up.failed) die_at "$step" "${rich[@]}" --cwd /none -- true ;;
 	run.setting_up.exited) die_at "$step payload.cwd" "${rich[@]}" -- true ;;
 	run.setting_up.lost) die_at "$step child.enter" "${rich[@]}" -- true ;;
-	run.setting_up.kill) # by a signal that waits for it from the start
-		# shellcheck disable=SC2016 # for the shell inside
-		MENACE_DIE_AT=$step env --block-signal=TERM bash -c 'kill -TERM $$; exec "$@"' - \
-			"$doomed" -q "${rich[@]}" -- true >"$tmp/stdout" 2>"$tmp/stderr" &
-		begun=$!
-		ended
-		;;
 	run.held.go)
 		hold "$step"
 		echo >&6
