@@ -15,6 +15,19 @@
 #include "runtime/supervise/roots.h"
 #include "runtime/supervise/state.h"
 
+/* Descriptors at most, with room: of a run its pipes, groups, helper and network. */
+#define RUN_FDS 64
+#define OWN_FDS 64
+
+/* A low soft limit is the caller's word on programs that use select(); the hard one bounds us. */
+static int allow_open_files(struct mr_run_host *host, struct mr_error *err)
+{
+	uint64_t allowed;
+
+	(void)host;
+	return mr_open_files_allow(OWN_FDS + RUN_FDS, &allowed, err);
+}
+
 static int make_loop(struct mr_run_host *host, struct mr_error *err)
 {
 	return mr_loop_new(&host->loop, err);
@@ -45,8 +58,8 @@ static const struct host_step {
 	const char *name;
 	int (*run)(struct mr_run_host *host, struct mr_error *err);
 } opening[] = {
-	{ "loop", make_loop }, { "groups", find_groups }, { "leases", open_leases },
-	{ "sweep", sweep },    { "netns", make_pool },
+	{ "files", allow_open_files }, { "loop", make_loop }, { "groups", find_groups },
+	{ "leases", open_leases },     { "sweep", sweep },    { "netns", make_pool },
 };
 MR_DIE_TABLE(host, opening[0], N_ELEMENTS(opening));
 
@@ -64,9 +77,6 @@ int mr_run_host_open(struct mr_run_host *host, struct mr_error *err)
 	return r;
 }
 
-/* Descriptors at most, with room: of a run its pipes, groups, helper and network. */
-#define RUN_FDS 64
-#define OWN_FDS 64
 /* What a plain run holds while its program runs, and what we hold ourselves: with less for each no run
  * would be set up at all. */
 #define RUN_LEAST_FDS 30

@@ -16,6 +16,7 @@ exec 3<>"$tmp/fifo"
 ends_at_its_time()
 {
 	status=0
+	# shellcheck disable=SC2034 # of assert_status
 	"$MENACE_RUN" -t 1 -o "$result" "$@" >"$tmp/fifo" 2>"$tmp/stderr" 3<&- || status=$?
 	assert_status 124
 	assert_reason wall_timeout

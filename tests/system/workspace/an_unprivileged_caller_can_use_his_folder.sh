@@ -15,7 +15,7 @@ chown -R 65534:65534 "$tmp/w" "$tmp/runtime" "$tmp/out"
 chown 0:0 "$tmp/w/secret"
 chmod 600 "$tmp/w/secret"
 export XDG_RUNTIME_DIR=$tmp/runtime
-touch "$result" && chown 65534 "$result"
+result=$tmp/out/result.json # where he can make files
 before=$(find "$tmp/w" -printf '%p %m %T@ %s %U\n' | sort)
 
 run_plain "${as_user[@]}" "$MENACE_RUN" -q --best-effort cgroup -o "$result" --workspace "$tmp/w" \
