@@ -19,12 +19,14 @@ children_of()
 # A sandbox of its own: it does what it is for.
 runner_is_busy()
 {
-	read -r runner _ < <(children_of "$driver") && [ -n "$(children_of "$runner")" ]
+	runner=$(children_of "$driver")
+	runner=${runner%% *}
+	[ -n "$runner" ] && [ -n "$(children_of "$runner")" ]
 }
 
 "$MENACE" scenario run -j 1 -- sleep 1000 >"$tmp/stdout" 2>"$tmp/stderr" &
 driver=$!
-wait_until 50 runner_is_busy
+wait_until 50 runner_is_busy || fail "no menace-run of the driver has a sandbox"
 kill -STOP "$runner"
 kill -TERM "$driver"
 wait "$driver"
